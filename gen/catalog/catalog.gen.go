@@ -255,7 +255,24 @@ type Route struct {
 }
 
 // Routes are all operations.
-var Routes = []Route{}
+var Routes = []Route{
+	{"GET", "/health", "getHealth", false, true, nil},
+	{"GET", "/ready", "getReady", false, false, nil},
+	{"GET", "/openapi.json", "getOpenAPI", false, false, nil},
+	{"GET", "/v1/manifest", "getManifest", true, true, nil},
+	{"GET", "/v1/capabilities", "getCapabilities", true, true, nil},
+	{"GET", "/v1/openapi.json", "getContractOpenAPI", true, true, nil},
+	{"GET", "/v1/tools", "listTools", true, true, nil},
+	{"POST", "/v1/tools/call", "callTool", true, true, nil},
+	{"GET", "/v1/events", "streamEvents", true, true, []Scope{ScopeEvents}},
+	{"GET", "/v1/events/search", "searchEvents", true, true, nil},
+	{"GET", "/v1/events/lineage", "traceEvent", true, true, nil},
+	{"GET", "/v1/context/summary", "getSummary", true, true, nil},
+	{"GET", "/v1/metrics", "getMetrics", true, true, []Scope{ScopeAudit}},
+	{"POST", "/mcp", "postMCP", true, false, nil},
+	{"GET", "/mcp", "streamMCP", true, false, nil},
+	{"DELETE", "/mcp", "endMCP", true, false, nil},
+}
 
 // ConfigKey is a key of the configuration.
 type ConfigKey struct {
