@@ -34,9 +34,20 @@ type Detail struct {
 // New makes a fault. The format may wrap a cause with %w: errors.Is and errors.As see it, and its text becomes part of the
 // message, so wrap only what the caller may read; With keeps a cause that nobody may.
 func New(code catalog.ErrorCode, format string, args ...any) *Fault {
+	for i, a := range args {
+		if f, ok := a.(*Fault); ok {
+			args[i] = quoted{f}
+		}
+	}
 	err := fmt.Errorf(format, args...)
 	return &Fault{Code: code, Message: err.Error(), cause: errors.Unwrap(err)}
 }
+
+// quoted is a fault inside the message of another, whose code would only confuse there.
+type quoted struct{ *Fault }
+
+func (q quoted) Error() string { return q.Message }
+func (q quoted) Unwrap() error { return q.Fault }
 
 // Tool is the fault of a tool that ran and failed. The reason is a word for branching, such as "no_such_file".
 func Tool(reason, format string, args ...any) *Fault {

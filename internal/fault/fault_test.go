@@ -50,6 +50,10 @@ func TestCauseIsWrapped(t *testing.T) {
 	if err := New(catalog.InvalidRequest, "body: %w", io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error("the cause cannot be found")
 	}
+	inner := New(catalog.NotFound, "no such thing")
+	if err := New(catalog.InvalidRequest, "asked: %w", inner); err.Message != "asked: no such thing" || !errors.Is(err, inner) || !Is(err, catalog.InvalidRequest) {
+		t.Errorf("%q", err.Message)
+	}
 	if got := Tool("no_such_file", "x").Reason(); got != "no_such_file" {
 		t.Errorf("reason %q", got)
 	}
