@@ -46,6 +46,9 @@ type CtxReadOutput struct {
 	Failed int `json:"failed"`
 
 	Files []CtxReadOutputFilesElem `json:"files"`
+
+	// Cursor of the next part; absent: there is none.
+	Next *string `json:"next,omitempty,omitzero"`
 }
 
 type CtxReadOutputFilesElem struct {
@@ -127,6 +130,9 @@ type CtxSearchOutput struct {
 	FilesSkipped map[string]int `json:"files_skipped"`
 
 	Matches []CtxSearchOutputMatchesElem `json:"matches"`
+
+	// Cursor of the next part; absent: there is none.
+	Next *string `json:"next,omitempty,omitzero"`
 
 	// Matching lines after this page.
 	Remaining int `json:"remaining"`
@@ -277,6 +283,9 @@ type CtxTaskListOutput struct {
 	// Id of the active task; empty: none.
 	Current string `json:"current"`
 
+	// Cursor of the next part; absent: there is none.
+	Next *string `json:"next,omitempty,omitzero"`
+
 	Tasks []Task `json:"tasks"`
 
 	Total int `json:"total"`
@@ -330,6 +339,9 @@ type CtxTreeOutput struct {
 	Depth int `json:"depth"`
 
 	Entries []CtxTreeOutputEntriesElem `json:"entries"`
+
+	// Cursor of the next part; absent: there is none.
+	Next *string `json:"next,omitempty,omitzero"`
 
 	Path string `json:"path"`
 

@@ -1,0 +1,166 @@
+package search
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ctxd/ctxd/gen/catalog"
+	"github.com/ctxd/ctxd/internal/fault"
+)
+
+// naive splits first and matches each line by itself: what Lines must equal.
+func naive(t interface{ Fatal(...any) }, pattern string, literal bool, c Case, text string) (out []Match) {
+	if literal {
+		pattern = regexp.QuoteMeta(pattern)
+	}
+	if c == Insensitive || c == Smart && strings.ToLower(pattern) == pattern {
+		pattern = "(?i)" + pattern
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := 1
+	for start := 0; start < len(text); line++ {
+		end := start
+		for end < len(text) && text[end] != '\n' && text[end] != '\r' {
+			end++
+		}
+		if loc := re.FindStringIndex(text[start:end]); loc != nil {
+			out = append(out, Match{line, start, end, loc[0] + 1})
+		}
+		start = end + 1
+		if end+1 < len(text) && text[end] == '\r' && text[end+1] == '\n' {
+			start++
+		}
+	}
+	return out
+}
+
+func found(t interface{ Fatal(...any) }, pattern string, literal bool, c Case, text string) (out []Match) {
+	p, err := Compile(pattern, literal, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range p.Lines(text) {
+		out = append(out, m)
+	}
+	return out
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	texts := []string{"", "\n", "\n\n", "a", "a\n", "a\nb\n", "ab\r\nab\rab\n\rab", "foo\nbar foo\n\nfoofoo", "x\r\n", "Foo\nfOO\nbär\n"}
+	patterns := []string{"a", "^", "$", "^$", "foo", "^foo$", "fo+", "a|b", "[^x]", ".", `\s`, `(?s).`, `\bfoo\b`, "(foo)+", "foo.*foo", `\Aa`, `a\z`, "x*", "(?i)FOO", "ä", `[\s\S]`, "a\n", `(?-m:^)b`, `b*$`, "fo{2,3}"}
+	for _, text := range texts {
+		for _, pattern := range patterns {
+			for _, c := range []Case{Sensitive, Insensitive, Smart} {
+				got, want := found(t, pattern, false, c, text), naive(t, pattern, false, c, text)
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("%q (%s) in %q: %v, want %v", pattern, c, text, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	t.Parallel()
+	const text = "a.b\naxb\nf(x)[0]\n\\d\n"
+	for _, l := range []string{"a.b", "(x)[", `\d`, ".", "*", "A.B"} {
+		for _, c := range []Case{Sensitive, Insensitive, Smart} {
+			if got, want := found(t, l, true, c, text), naive(t, l, true, c, text); !reflect.DeepEqual(got, want) {
+				t.Errorf("%q (%s): %v, want %v", l, c, got, want)
+			}
+		}
+	}
+}
+
+// However pattern and text are put together, Lines finds what a line by line match finds.
+func TestLinesProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`([ab .x]{0,4}(\n|\n|\r\n|\r)){0,6}[ab]{0,3}`).Draw(t, "text")
+		pattern := rapid.StringMatching(`(\^|\\b)?([abx.]|\[\^a\]|\[ab\]|\(a\|b\)|\\s|ab)([*+?]|\{1,2\})?([abx.]|\\W|a\$)?(\$)?`).Draw(t, "pattern")
+		if _, err := regexp.Compile(pattern); err != nil {
+			return
+		}
+		if got, want := found(t, pattern, false, Sensitive, text), naive(t, pattern, false, Sensitive, text); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q in %q: %v, want %v", pattern, text, got, want)
+		}
+	})
+}
+
+func TestRealText(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", "net", "http", "server.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"^func ", `\bServer\b`, "(?i)handler", `[A-Z]\w+\(`, `//.*$`, "Hijack"} {
+		if got, want := found(t, pattern, false, Sensitive, string(b)), naive(t, pattern, false, Sensitive, string(b)); !reflect.DeepEqual(got, want) || len(got) == 0 {
+			t.Errorf("%q: %d lines, want %d", pattern, len(got), len(want))
+		}
+	}
+}
+
+func TestRefusedPatterns(t *testing.T) {
+	t.Parallel()
+	for _, p := range []string{"", "(", "a**", `\p{Nope}`, "(?=x)", `(a)\1`, strings.Repeat("x", MaxPattern+1), strings.Repeat("(", 1000), "a{1001}"} {
+		_, err := Compile(p, false, Sensitive)
+		if f := fault.From(err); f == nil || f.Code != catalog.ToolError || f.Reason() != "bad_pattern" {
+			t.Errorf("%.20q: %v", p, err)
+		}
+	}
+	if _, err := Compile("(", true, Sensitive); err != nil {
+		t.Errorf("a literal is refused: %v", err)
+	}
+}
+
+func TestAround(t *testing.T) {
+	t.Parallel()
+	const text = "1\n2\r\n3\r4\n\n6"
+	p, err := Compile("3", false, Sensitive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range p.Lines(text) {
+		for n, want := range map[int][2][]string{0: {nil, nil}, 1: {{"2"}, {"4"}}, 9: {{"1", "2"}, {"4", "", "6"}}} {
+			before, after := Around(text, m.Start, m.End, n)
+			if !reflect.DeepEqual(before, want[0]) || !reflect.DeepEqual(after, want[1]) {
+				t.Errorf("%d: %q %q, want %q", n, before, after, want)
+			}
+		}
+	}
+}
+
+func FuzzCompile(f *testing.F) {
+	f.Add("a+b", "xaab\n", false)
+	f.Add(`(?s:.)\z`, "\r\n", true)
+	f.Fuzz(func(t *testing.T, pattern, text string, literal bool) {
+		if len(text) > 1<<12 {
+			return
+		}
+		p, err := Compile(pattern, literal, Sensitive)
+		if err != nil {
+			if !fault.Is(err, catalog.ToolError) {
+				t.Fatal(err)
+			}
+			return
+		}
+		var got []Match
+		for m := range p.Lines(text) {
+			got = append(got, m)
+		}
+		if want := naive(t, pattern, literal, Sensitive, text); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q in %q: %v, want %v", pattern, text, got, want)
+		}
+	})
+}
