@@ -316,6 +316,9 @@ var ConfigKeys = []ConfigKey{
 	{"refused_files", "array", "[\".env*\",\"*.pem\",\"*.key\",\"*.p12\",\"*.pfx\",\"*.jks\",\"*.keystore\",\"*.kdbx\",\"id_rsa\",\"id_dsa\",\"id_ecdsa\",\"id_ed25519\",\".netrc\",\"_netrc\",\".git-credentials\",\".npmrc\",\".pypirc\",\".pgpass\",\".htpasswd\",\".dockercfg\",\"**/.docker/config.json\",\"**/.aws/credentials\",\"**/.kube/config\",\"**/.ssh/**\",\"**/.gnupg/**\",\"*.ppk\",\"credentials.json\",\"service-account*.json\",\"secrets.y*ml\",\"secrets.json\"]", "", "", "", "Secret-like files that no door reads, in the grammar of ignore files, compared without regard to case. A pattern that starts with `!` allows again.", false},
 }
 
+// CapabilityKeys are the top-level keys of the capabilities document, in the order of the contract.
+var CapabilityKeys = []string{"contract_version", "server", "plane", "transports", "presets", "read_modes", "tools", "features", "extensions", "contracts", "contract_status"}
+
 // SchemaTitles gives the Go type of each schema by the base name of its file.
 var SchemaTitles = map[string]string{
 	"call":          "CallRequest",

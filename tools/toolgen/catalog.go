@@ -25,10 +25,11 @@ func catalogFiles(_ context.Context, s *sources.Sources, files map[string][]byte
 	}
 	src, err := execute(catalogTemplate, struct {
 		*sources.Sources
-		Keys   []configKey
-		Routes []route
-		Titles map[string]string
-	}{s, keys, routes, titles(s)})
+		Keys    []configKey
+		Routes  []route
+		Titles  map[string]string
+		CapKeys []string
+	}{s, keys, routes, titles(s), s.Schema("capabilities.schema.json").Doc.Object("properties").Keys()})
 	if err != nil {
 		return err
 	}
@@ -311,6 +312,9 @@ var ConfigKeys = []ConfigKey{
 	{ {{lit .Name}}, {{lit .Type}}, {{lit .Default}}, {{lit .Flag}}, {{lit .FlagValue}}, {{lit .Env}}, {{lit .Help}}, {{.Secret}} },
 {{- end}}
 }
+
+// CapabilityKeys are the top-level keys of the capabilities document, in the order of the contract.
+var CapabilityKeys = {{lit .CapKeys}}
 
 // SchemaTitles gives the Go type of each schema by the base name of its file.
 var SchemaTitles = map[string]string{
