@@ -5,3 +5,4 @@ package ctxd
 //go:generate go run ./tools/toolgen
 //go:generate go run ./tools/specbundle
 //go:generate go run ./tools/restgen
+//go:generate go run ./tools/docgen

@@ -118,6 +118,14 @@ type Spec struct {
 	DefaultAction            string          // "" where a call must name one, or where there is one capability only
 	Input                    json.RawMessage // union of the inputs of all capabilities
 	Capabilities             []Capability
+	Examples                 []Example
+}
+
+// Example is a call that shows what a tool is for. Each runs as a test.
+type Example struct {
+	Say       string
+	Arguments json.RawMessage
+	Expect    []string // what the text of the answer holds
 }
 
 // Capability is one operation of a tool.
@@ -143,6 +151,9 @@ var Specs = []Spec{
 				Output:      json.RawMessage(`{"type":"object","required":["files","failed"],"properties":{"files":{"type":"array","items":{"type":"object","required":["path","mode"],"properties":{"path":{"type":"string"},"mode":{"type":"string"},"language":{"type":"string"},"encoding":{"type":"string"},"sha256":{"type":"string","description":"Of the bytes of the file."},"pointer":{"type":"string","description":"Names this very content; readable as a path."},"lines":{"type":"integer","description":"Lines of the file."},"tokens":{"type":"integer","description":"Tokens of the whole file."},"content":{"type":"string"},"error":{"type":"object","required":["code","reason","message"],"description":"Why this file could not be read; the others were.","properties":{"code":{"type":"string"},"reason":{"type":"string"},"message":{"type":"string"}}}}}},"failed":{"type":"integer","description":"Files that could not be read."},"next":{"type":"string","description":"Cursor of the next part; absent: there is none."}}}`),
 			},
 		},
+		Examples: []Example{
+			{Say: "Two files, one of which is not there.", Arguments: json.RawMessage(`{"paths":["README.md","missing.txt"]}`), Expect: []string{"README.md 5L", "missing.txt: nothing is at"}},
+		},
 	},
 	{
 		Name: "ctx_read", Title: "Read files", Description: "Read a file, or several. Modes: full, lines:5-20 (also lines:7 and lines:1,30-40), reference (one line about the file), auto.",
@@ -157,6 +168,11 @@ var Specs = []Spec{
 				Output:      json.RawMessage(`{"type":"object","required":["files","failed"],"properties":{"files":{"type":"array","items":{"type":"object","required":["path","mode"],"properties":{"path":{"type":"string"},"mode":{"type":"string"},"language":{"type":"string"},"encoding":{"type":"string"},"sha256":{"type":"string","description":"Of the bytes of the file."},"pointer":{"type":"string","description":"Names this very content; readable as a path."},"lines":{"type":"integer","description":"Lines of the file."},"tokens":{"type":"integer","description":"Tokens of the whole file."},"content":{"type":"string"},"error":{"type":"object","required":["code","reason","message"],"description":"Why this file could not be read; the others were.","properties":{"code":{"type":"string"},"reason":{"type":"string"},"message":{"type":"string"}}}}}},"failed":{"type":"integer","description":"Files that could not be read."},"next":{"type":"string","description":"Cursor of the next part; absent: there is none."}}}`),
 			},
 		},
+		Examples: []Example{
+			{Say: "The whole file.", Arguments: json.RawMessage(`{"path":"greet/greet.go","mode":"full"}`), Expect: []string{"greet/greet.go 14L", "func Hello(name string) string"}},
+			{Say: "A few lines of it.", Arguments: json.RawMessage(`{"path":"greet/greet.go","mode":"lines:1-3,12"}`), Expect: []string{"greet/greet.go 14L lines:1-3,12", "1| // Package greet"}},
+			{Say: "What it would cost to read.", Arguments: json.RawMessage(`{"path":"greet/greet.go","mode":"reference"}`), Expect: []string{"greet/greet.go: 14 lines", "tok (go)"}},
+		},
 	},
 	{
 		Name: "ctx_search", Title: "Search files", Description: "Search the files for a regular expression (RE2) or a literal. Gives path:line: text, with true totals.",
@@ -170,6 +186,10 @@ var Specs = []Spec{
 				Input:       json.RawMessage("{\"type\":\"object\",\"required\":[\"pattern\"],\"additionalProperties\":false,\"properties\":{\"pattern\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1024},\"literal\":{\"type\":\"boolean\",\"default\":false,\"description\":\"Take the pattern as it is.\"},\"case\":{\"type\":\"string\",\"enum\":[\"sensitive\",\"insensitive\",\"smart\"],\"default\":\"sensitive\"},\"path\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4096,\"default\":\".\",\"description\":\"Folder or file to search.\"},\"include\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1024},\"maxItems\":64,\"description\":\"Only files that match a glob, such as *.go or cmd/**.\"},\"exclude\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1024},\"maxItems\":64},\"context\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":20,\"default\":0,\"description\":\"Lines around each match.\"},\"max_results\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":50},\"cursor\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4096,\"description\":\"`next` of the answer before.\"},\"max_tokens\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":1000000,\"default\":20000,\"description\":\"Cut the answer to this many tokens.\"}}}"),
 				Output:      json.RawMessage("{\"type\":\"object\",\"required\":[\"matches\",\"total_matches\",\"files_matched\",\"files_searched\",\"files_skipped\",\"remaining\"],\"properties\":{\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"path\",\"line\",\"column\",\"text\"],\"properties\":{\"path\":{\"type\":\"string\"},\"line\":{\"type\":\"integer\"},\"column\":{\"type\":\"integer\",\"description\":\"Byte of the line at which the first match begins, from 1.\"},\"text\":{\"type\":\"string\",\"description\":\"The line; the part around the match where it is long.\"},\"cut\":{\"type\":\"boolean\",\"description\":\"The line is longer than `text`.\"},\"before\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"after\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}},\"total_matches\":{\"type\":\"integer\",\"description\":\"Matching lines in all.\"},\"files_matched\":{\"type\":\"integer\"},\"files_searched\":{\"type\":\"integer\"},\"files_skipped\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"integer\"},\"description\":\"Files that were not searched, counted by reason.\"},\"remaining\":{\"type\":\"integer\",\"description\":\"Matching lines after this page.\"},\"next\":{\"type\":\"string\",\"description\":\"Cursor of the next part; absent: there is none.\"}}}"),
 			},
+		},
+		Examples: []Example{
+			{Say: "Declarations of functions.", Arguments: json.RawMessage(`{"pattern":"^func [A-Z]\\w+"}`), Expect: []string{"2 matches in 2 files", "greet/greet.go:12: func Hello(name string) string {"}},
+			{Say: "A literal, in any case, in Markdown only.", Arguments: json.RawMessage(`{"pattern":"hello(","literal":true,"case":"insensitive","include":["*.md"]}`), Expect: []string{"1 match in 1 file", "README.md:5: Call `Hello(name)`."}},
 		},
 	},
 	{
@@ -206,6 +226,12 @@ var Specs = []Spec{
 				Output:      json.RawMessage(`{"type":"object","required":["workspace","channel","version","task","findings","decisions","findings_total","decisions_total","tasks_open"],"properties":{"workspace":{"type":"string"},"channel":{"type":"string"},"version":{"type":"integer","description":"Counts the changes of the session."},"task":{"type":"string","description":"What the channel works on; empty: nothing was set."},"findings":{"type":"array","items":{"type":"object","required":["text","actor","at"],"properties":{"text":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"actor":{"type":"string","description":"Empty: unnamed."},"at":{"type":"string"}}},"description":"The newest, newest last."},"decisions":{"type":"array","items":{"type":"object","required":["text","actor","at"],"properties":{"text":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"actor":{"type":"string","description":"Empty: unnamed."},"at":{"type":"string"}}},"description":"The newest, newest last."},"findings_total":{"type":"integer"},"decisions_total":{"type":"integer"},"tasks_open":{"type":"integer","description":"Tasks that are pending or active."}}}`),
 			},
 		},
+		Examples: []Example{
+			{Say: "Say what the channel works on.", Arguments: json.RawMessage(`{"action":"task","value":"Greet politely"}`), Expect: []string{"task: Greet politely"}},
+			{Say: "Record a finding with its place.", Arguments: json.RawMessage(`{"action":"finding","value":"greet/greet.go:12 - Hello ignores empty names"}`), Expect: []string{"greet/greet.go:12", "Hello ignores empty names"}},
+			{Say: "Record a decision.", Arguments: json.RawMessage(`{"action":"decision","value":"Empty names are greeted as friend"}`), Expect: []string{"Empty names are greeted as friend"}},
+			{Say: "See where things stand.", Arguments: json.RawMessage(`{"action":"status"}`), Expect: []string{"session v"}},
+		},
 	},
 	{
 		Name: "ctx_smart_read", Title: "Read a file in the best mode", Description: "ctx_read with mode auto.",
@@ -219,6 +245,9 @@ var Specs = []Spec{
 				Input:       json.RawMessage("{\"type\":\"object\",\"required\":[\"path\"],\"additionalProperties\":false,\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4096},\"fresh\":{\"type\":\"boolean\",\"default\":false},\"cursor\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4096,\"description\":\"`next` of the answer before.\"},\"max_tokens\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":1000000,\"default\":20000,\"description\":\"Cut the answer to this many tokens.\"}}}"),
 				Output:      json.RawMessage(`{"type":"object","required":["files","failed"],"properties":{"files":{"type":"array","items":{"type":"object","required":["path","mode"],"properties":{"path":{"type":"string"},"mode":{"type":"string"},"language":{"type":"string"},"encoding":{"type":"string"},"sha256":{"type":"string","description":"Of the bytes of the file."},"pointer":{"type":"string","description":"Names this very content; readable as a path."},"lines":{"type":"integer","description":"Lines of the file."},"tokens":{"type":"integer","description":"Tokens of the whole file."},"content":{"type":"string"},"error":{"type":"object","required":["code","reason","message"],"description":"Why this file could not be read; the others were.","properties":{"code":{"type":"string"},"reason":{"type":"string"},"message":{"type":"string"}}}}}},"failed":{"type":"integer","description":"Files that could not be read."},"next":{"type":"string","description":"Cursor of the next part; absent: there is none."}}}`),
 			},
+		},
+		Examples: []Example{
+			{Say: "Let the server choose.", Arguments: json.RawMessage(`{"path":"README.md"}`), Expect: []string{"README.md 5L", "# Example"}},
 		},
 	},
 	{
@@ -255,6 +284,11 @@ var Specs = []Spec{
 				Output:      json.RawMessage(`{"type":"object","required":["task","current"],"properties":{"task":{"type":"object","required":["id","description","state","assignee","note","created_by","created_at","updated_at"],"properties":{"id":{"type":"string"},"description":{"type":"string"},"state":{"type":"string","x-extensible-enum":["pending","active","done","failed","canceled"]},"assignee":{"type":"string","description":"Empty: nobody."},"note":{"type":"string","description":"What was said last about it."},"created_by":{"type":"string","description":"Actor label; empty: unnamed."},"created_at":{"type":"string"},"updated_at":{"type":"string"}}},"current":{"type":"string","description":"Id of the active task; empty: none."}}}`),
 			},
 		},
+		Examples: []Example{
+			{Say: "Add a task for somebody.", Arguments: json.RawMessage(`{"action":"create","description":"Test the empty name","to_agent":"tester"}`), Expect: []string{"t", "pending", "Test the empty name", "tester"}},
+			{Say: "Start on it.", Arguments: json.RawMessage(`{"action":"update","task_id":"t1","state":"active"}`), Expect: []string{"t1 active"}},
+			{Say: "See what there is to do.", Arguments: json.RawMessage(`{"action":"list"}`), Expect: []string{"task"}},
+		},
 	},
 	{
 		Name: "ctx_tree", Title: "List folders", Description: "List a folder as a tree. Ignored files are left out.",
@@ -268,6 +302,10 @@ var Specs = []Spec{
 				Input:       json.RawMessage("{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4096,\"default\":\".\",\"description\":\"Folder to list.\"},\"depth\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":64,\"default\":3},\"show_hidden\":{\"type\":\"boolean\",\"default\":false,\"description\":\"Also names that begin with a dot.\"},\"respect_gitignore\":{\"type\":\"boolean\",\"default\":true},\"cursor\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4096,\"description\":\"`next` of the answer before.\"},\"max_tokens\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":1000000,\"default\":20000,\"description\":\"Cut the answer to this many tokens.\"}}}"),
 				Output:      json.RawMessage(`{"type":"object","required":["path","depth","entries","total_entries","skipped"],"properties":{"path":{"type":"string"},"depth":{"type":"integer"},"entries":{"type":"array","items":{"type":"object","required":["path","type"],"properties":{"path":{"type":"string","description":"Relative to the workspace."},"type":{"type":"string","x-extensible-enum":["file","folder","link","other"]},"size":{"type":"integer","description":"Bytes of a file."},"files":{"type":"integer","description":"Files that lie directly in a folder."}}}},"total_entries":{"type":"integer","description":"Entries of the whole tree, at this depth."},"skipped":{"type":"object","additionalProperties":{"type":"integer"},"description":"What was left out, counted by reason."},"next":{"type":"string","description":"Cursor of the next part; absent: there is none."}}}`),
 			},
+		},
+		Examples: []Example{
+			{Say: "The whole repository.", Arguments: json.RawMessage(`{}`), Expect: []string{"greet/ (2)", "  greet.go", "README.md"}},
+			{Say: "One folder.", Arguments: json.RawMessage(`{"path":"greet","depth":1}`), Expect: []string{"greet.go", "greet_test.go"}},
 		},
 	},
 }

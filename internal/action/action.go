@@ -68,6 +68,7 @@ type Where struct{ Body, Header, Query *string }
 // Result is a finished call. It is sealed: what is in it has been judged and counted.
 type Result struct {
 	CallID string
+	Text   string // what a model reads, valid UTF-8
 	*answer.Sealed
 	Meta schema.ResultMeta
 }

@@ -20,6 +20,7 @@ import (
 // seal renders an answer, judges it by the output schema and counts it; once, however often it is given out.
 func (r *run) seal(ctx context.Context, reply answer.Reply) (*Result, error) {
 	text, output, about := reply.Parts()
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	sealed := reply.Seal()
 	if sealed == nil {
 		var err error
@@ -28,7 +29,7 @@ func (r *run) seal(ctx context.Context, reply answer.Reply) (*Result, error) {
 		}
 		reply.SetSeal(sealed)
 	}
-	return &Result{CallID: r.call.ID, Sealed: sealed, Meta: r.meta(sealed, about)}, nil
+	return &Result{CallID: r.call.ID, Text: text, Sealed: sealed, Meta: r.meta(sealed, about)}, nil
 }
 
 func (r *run) render(ctx context.Context, text string, output any) (*answer.Sealed, error) {
@@ -44,7 +45,7 @@ func (r *run) render(ctx context.Context, text string, output any) (*answer.Seal
 		return nil, fault.New(catalog.Internal, "the tool gave an answer that breaks its own contract").
 			With(fmt.Errorf("action: the output of %s: %s", r.cap.ID, told(details)))
 	}
-	s := &answer.Sealed{TextJSON: jsondoc.AppendString(nil, strings.ToValidUTF8(text, "\uFFFD")), Structured: structured}
+	s := &answer.Sealed{TextJSON: jsondoc.AppendString(nil, text), Structured: structured}
 	if s.Tokens, err = token.Count(ctx, text); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@
 package memory
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -34,8 +33,8 @@ func New(s *store.Store, m *meter.Meter, now func() time.Time) *Memory {
 
 // querier is a transaction of the writer or of a reader.
 type querier interface {
-	Query(query string, args ...any) (*sql.Rows, error)
-	QueryRow(query string, args ...any) *sql.Row
+	Query(sql string, args ...any) (*store.Rows, error)
+	QueryRow(sql string, args ...any) *store.Row
 }
 
 // NoteKind tells findings from decisions.
@@ -120,7 +119,7 @@ func (m *Memory) CurrentTask(tx *store.Tx, p Place) (string, error) { return cur
 func currentTask(q querier, p Place) (string, error) {
 	var text string
 	err := q.QueryRow(`SELECT description FROM task WHERE workspace=? AND channel=? AND state='active'`, p.Workspace, p.Channel).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, store.ErrNoRows) {
 		return "", nil
 	}
 	return text, err
@@ -141,7 +140,7 @@ func (m *Memory) changed(tx *store.Tx, p Place) (Session, error) {
 func readSession(q querier, p Place) (Session, error) {
 	s := Session{Place: p}
 	err := q.QueryRow(`SELECT version FROM session WHERE workspace=? AND channel=?`, p.Workspace, p.Channel).Scan(&s.Version)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err != nil && !errors.Is(err, store.ErrNoRows) {
 		return s, err
 	}
 	if s.Task, err = currentTask(q, p); err != nil {

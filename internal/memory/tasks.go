@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -109,11 +108,10 @@ func (m *Memory) setState(tx *store.Tx, p Place, number int64, state TaskState, 
 	if err != nil {
 		return fmt.Errorf("memory: updating a task: %w", err)
 	}
-	n, err := res.RowsAffected()
-	if err == nil && n == 0 {
+	if res.Changed == 0 {
 		return noSuchTask(number)
 	}
-	return err
+	return nil
 }
 
 func noSuchTask(number int64) error {
@@ -133,7 +131,7 @@ func (m *Memory) GetTask(ctx context.Context, p Place, number int64) (t Task, cu
 
 func getTask(q querier, p Place, number int64) (t Task, current string, err error) {
 	t, err = scanTask(q.QueryRow(taskColumns+` AND number=?`, p.Workspace, p.Channel, number))
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, store.ErrNoRows) {
 		return Task{}, "", noSuchTask(number)
 	}
 	if err != nil {
@@ -146,7 +144,7 @@ func getTask(q querier, p Place, number int64) (t Task, current string, err erro
 func currentID(q querier, p Place) (string, error) {
 	var n int64
 	err := q.QueryRow(`SELECT number FROM task WHERE workspace=? AND channel=? AND state='active'`, p.Workspace, p.Channel).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, store.ErrNoRows) {
 		return "", nil
 	}
 	return TaskID(n), err

@@ -126,6 +126,14 @@ type Spec struct {
 	DefaultAction            string          // "" where a call must name one, or where there is one capability only
 	Input                    json.RawMessage // union of the inputs of all capabilities
 	Capabilities             []Capability
+	Examples                 []Example
+}
+
+// Example is a call that shows what a tool is for. Each runs as a test.
+type Example struct {
+	Say       string
+	Arguments json.RawMessage
+	Expect    []string // what the text of the answer holds
 }
 
 // Capability is one operation of a tool.
@@ -152,6 +160,11 @@ var Specs = []Spec{
 				Input: json.RawMessage({{raw .Input}}),
 				Output: json.RawMessage({{raw .Output}}),
 			},
+		{{- end}}
+		},
+		Examples: []Example{
+		{{- range .Examples}}
+			{ Say: {{lit (.String "say")}}, Arguments: json.RawMessage({{raw (.Get "arguments")}}), Expect: {{lit (.Strings "expect")}} },
 		{{- end}}
 		},
 	},

@@ -27,7 +27,7 @@ type Tool struct {
 	Presets       []string
 	DefaultAction string
 	Capabilities  []*Capability
-	Examples      []any
+	Examples      []*doc.Object
 	Input         *doc.Object // union of the inputs of all capabilities, as models see it
 	Doc           *doc.Object // the file with its references copied in
 }
@@ -41,10 +41,14 @@ type Capability struct {
 	SideEffects []string
 	Input       *doc.Object // with the action, where there is one
 	Output      *doc.Object
-	OutputRef   string      // name of the shared Go type, where the output is a reference
+	OutputRef   string // name of the shared Go type, where the output is a reference
+	doc         *doc.Object
 	InputTyped  *doc.Object // as Input, objects from other files as references to Go types
 	OutputTyped *doc.Object
 }
+
+// Doc is the capability as its file has it, references copied in.
+func (c *Capability) Doc() *doc.Object { return c.doc }
 
 // TypeDefs are the Go types that the tools need, by name, and the aliases among them.
 func (s *Sources) TypeDefs() (defs *doc.Object, aliases map[string]string) {
@@ -121,7 +125,10 @@ func (s *Sources) loadTool(file string) (*Tool, error) {
 	d := v.(*doc.Object)
 	t := &Tool{
 		Name: d.String("tool"), GoName: GoName(d.String("tool")), Title: d.String("title"), Description: d.String("description"),
-		Presets: d.Strings("presets"), DefaultAction: d.String("default_action"), Examples: d.List("examples"), Doc: d,
+		Presets: d.Strings("presets"), DefaultAction: d.String("default_action"), Doc: d,
+	}
+	for _, e := range d.List("examples") {
+		t.Examples = append(t.Examples, e.(*doc.Object))
 	}
 	if want := strings.TrimSuffix(file, ".json"); t.Name != want {
 		return nil, fmt.Errorf("the tool is called %q, the file says %q", t.Name, want)
@@ -137,7 +144,7 @@ func (s *Sources) loadTool(file string) (*Tool, error) {
 }
 
 func (s *Sources) loadCapability(t *Tool, d, raw *doc.Object, file string) (*Capability, error) {
-	c := &Capability{ID: d.String("id"), GoName: t.GoName, Input: d.Object("input_schema"), Output: d.Object("output_schema")}
+	c := &Capability{doc: d, ID: d.String("id"), GoName: t.GoName, Input: d.Object("input_schema"), Output: d.Object("output_schema")}
 	if c.Input == nil || c.Output == nil {
 		return nil, fmt.Errorf("a built-in capability has an input and an output schema")
 	}
