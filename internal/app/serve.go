@@ -151,7 +151,7 @@ func loopback(host string) bool {
 }
 
 func listen(host string, port int) (net.Listener, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(strings.Trim(host, "[]"), strconv.Itoa(port)))
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(strings.Trim(host, "[]"), strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fault.New(catalog.InvalidRequest, "port %d of %s is taken; --port N takes another one, --port 0 a free one", port, host)
@@ -189,7 +189,7 @@ func (s *Server) Stop() error {
 			err = s.http.Close()
 		}
 		s.cancel()
-		err = errors.Join(err, s.Engine.Close())
+		err = errors.Join(err, s.Close())
 	})
 	return err
 }

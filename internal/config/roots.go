@@ -35,7 +35,7 @@ func ParseRoot(text string, isDir func(string) bool) (map[string]any, error) {
 	return map[string]any{"id": id, "root": abs}, nil
 }
 
-// Workspaces are the folders to serve, and the id of the default one. project_root is served as "default" if it was set, or
+// Roots are the folders to serve, and the id of the default one. project_root is served as "default" if it was set, or
 // if nothing else is.
 func (c *Config) Roots() (list []schema.WorkspaceConfig, defaultID string, err error) {
 	if len(c.Workspaces) == 0 || c.Source("project_root") != "default" {

@@ -7,6 +7,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -131,7 +132,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := s.Now()
 	defer func() {
 		if v := recover(); v != nil {
-			if err, ok := v.(error); ok && err == http.ErrAbortHandler {
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(v) // net/http ends the connection without a word
 			}
 			s.Fail(rec, r, fault.New(catalog.Internal, "the server failed; its log says why").With(fmt.Errorf("panic: %v\n%s", v, debug.Stack())))

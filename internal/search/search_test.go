@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ctxd/ctxd/gen/catalog"
 	"github.com/ctxd/ctxd/internal/fault"
+	"github.com/ctxd/ctxd/internal/testkit/goroot"
 )
 
 // naive splits first and matches each line by itself: what Lines must equal.
@@ -100,7 +100,7 @@ func TestLinesProperty(t *testing.T) {
 
 func TestRealText(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", "net", "http", "server.go"))
+	b, err := os.ReadFile(filepath.Join(goroot.Src(t), "net", "http", "server.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

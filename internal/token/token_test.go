@@ -5,10 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctxd/ctxd/internal/testkit/goroot"
 )
 
 func TestCount(t *testing.T) {
@@ -29,7 +30,7 @@ func TestSplittingIsExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"net/http/h2_bundle.go", "net/http/server.go", "unicode/tables.go", "cmd/compile/internal/ssa/rewriteAMD64.go"} {
-		b, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", name))
+		b, err := os.ReadFile(filepath.Join(goroot.Src(t), name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

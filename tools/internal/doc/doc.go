@@ -7,6 +7,7 @@ package doc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -93,7 +94,7 @@ func Parse(data []byte) (any, error) {
 	if err := d.Decode(&n); err != nil {
 		return nil, err
 	}
-	if err := d.Decode(&more); err != io.EOF {
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("more than one document")
 	}
 	return fromNode(n.Content[0])
