@@ -143,3 +143,53 @@ func TestForeignLockForGood(t *testing.T) {
 		expect(t, s, "a", "b")
 	})
 }
+
+// Case 17 within one process: two stores on one file, each with many writers and readers, while a third connection truncates
+// the write-ahead log over and over. Nothing is refused, and neither store waits for the other for long.
+func TestTwoStoresAndCheckpoints(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	stores := []*Store{openIn(t, dir, Options{}), openIn(t, dir, Options{})}
+	c, err := dial(stores[0].db.path, stores[0].db.lock.f.Name())
+	must(t, err)
+	stop, checkpoints := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-stop:
+				_ = c.close()
+				checkpoints <- n
+				return
+			default:
+			}
+			var busy int
+			if row(c.query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")).Scan(&busy, new(int), new(int)) == nil && busy == 0 {
+				n++
+			}
+		}
+	}()
+	var wg sync.WaitGroup
+	const writers, each = 16, 10
+	for i := range 2 * writers {
+		s := stores[i%2]
+		wg.Go(func() {
+			for range each {
+				if err := s.Write(context.Background(), note(strings.Repeat("x", 2000))); err != nil {
+					t.Error(err)
+				}
+				if err := s.Read(context.Background(), func(r *Reader) error {
+					return r.QueryRow("SELECT count(*) FROM session_note").Scan(new(int))
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	t.Logf("%d checkpoints", <-checkpoints)
+	if n := len(notes(t, stores[0])); n != 2*writers*each {
+		t.Errorf("%d rows of %d", n, 2*writers*each)
+	}
+}
