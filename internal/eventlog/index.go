@@ -8,18 +8,17 @@ import (
 	"github.com/ctxd/ctxd/internal/store"
 )
 
-const (
-	idleStep   = 1024 // events indexed in one idle transaction, if nobody waits; larger ones are cheaper per event
-	searchStep = 256  // the same before a search, beside the writes of others
-)
+// indexStep is how many events one transaction indexes. Who waits for the writer waits for the index to be written out, some
+// milliseconds; a four times larger step would save a sixth of the time.
+const indexStep = 256
 
 // indexIdle indexes what is committed, until somebody waits for the writer.
 func (l *Log) indexIdle(tx *store.Tx) (more bool, err error) {
-	return indexText(tx, idleStep, tx.Waiting)
+	return indexText(tx, indexStep, tx.Waiting)
 }
 
-// catchUp indexes all that was committed when it was called.
-func (l *Log) catchUp(ctx context.Context) error {
+// indexAll indexes all that was committed when it was called.
+func (l *Log) indexAll(ctx context.Context) error {
 	if err := l.flush(ctx); err != nil {
 		return err
 	}
@@ -29,7 +28,7 @@ func (l *Log) catchUp(ctx context.Context) error {
 	})
 	for err == nil && indexed < last {
 		err = l.s.Write(ctx, func(tx *store.Tx) error {
-			if _, err := indexText(tx, searchStep, func() bool { return false }); err != nil {
+			if _, err := indexText(tx, indexStep, func() bool { return false }); err != nil {
 				return err
 			}
 			return tx.QueryRow("SELECT indexed_id FROM event_log").Scan(&indexed)

@@ -41,7 +41,7 @@ func (l *Log) Search(ctx context.Context, q SearchQuery) (results []Event, trunc
 	if words == "" {
 		return results, false, nil
 	}
-	if err := l.catchUp(ctx); err != nil {
+	if err := l.indexAll(ctx); err != nil {
 		return results, false, err
 	}
 	err = l.s.Read(ctx, func(r *store.Reader) error {

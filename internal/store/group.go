@@ -70,7 +70,9 @@ func (w *writer) begin() (*Tx, error) {
 // end commits, and tells whoever watches.
 func (w *writer) end(tx *Tx) error {
 	err := tx.commit()
-	w.fail(err)
+	if err != nil || tx.wrote { // what wrote nothing says nothing about the disk
+		w.fail(err)
+	}
 	if err == nil && tx.wrote {
 		w.s.committed.fire()
 	}
