@@ -38,8 +38,13 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GOROOT_SRC", src)
-			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
-			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "data"))
+			home, err := os.MkdirTemp("", "ctxd-home") // outside of the workspace, as the data folder must be
+			if err != nil {
+				return err
+			}
+			e.Defer(func() { os.RemoveAll(home) })
+			e.Setenv("HOME", home)
+			e.Setenv("XDG_DATA_HOME", filepath.Join(home, "data"))
 			e.Values["session"] = &session{}
 			return nil
 		},
