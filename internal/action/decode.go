@@ -11,6 +11,9 @@ import (
 	"github.com/ctxd/ctxd/internal/jsondoc"
 )
 
+// maxName bounds the name of a tool, in bytes: of an unknown one, the event still tells.
+const maxName = 128
+
 // MaxActor bounds the self-given name of a caller, in bytes.
 const MaxActor = 128
 
@@ -77,6 +80,9 @@ func told(details []fault.Detail) string {
 func (r *run) decode() error {
 	args := r.req.decoded
 	r.args = map[string]any{}
+	if len(r.req.Tool) > maxName {
+		return fault.New(catalog.InvalidRequest, "the name of a tool has at most %d bytes", maxName)
+	}
 	if args == nil && len(r.req.Arguments) > 0 {
 		v, err := jsondoc.Decode(r.req.Arguments)
 		if err != nil {

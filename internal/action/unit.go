@@ -155,7 +155,6 @@ func (r *run) record(tx *store.Tx, done finished, effects []Effect) error {
 	if err != nil {
 		return err
 	}
-	r.p.Meter.EventsAppended.Add(1)
 	for _, e := range effects {
 		s := d
 		s.Kind, s.Parent = e.Kind, &primary.ID
@@ -166,7 +165,6 @@ func (r *run) record(tx *store.Tx, done finished, effects []Effect) error {
 		if _, err := r.p.Log.Append(tx, s); err != nil {
 			return err
 		}
-		r.p.Meter.EventsAppended.Add(1)
 	}
 	return nil
 }

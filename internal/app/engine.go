@@ -72,6 +72,7 @@ func OpenEngine(ctx context.Context, o Options) (e *Engine, err error) {
 		return e, err
 	}
 	e.Log = eventlog.New(e.Store, o.now())
+	e.Meter.Appended = e.Log.Appended
 	mem := memory.New(e.Store, e.Meter, o.now())
 	e.Pipeline, err = action.New(action.Config{
 		Workspaces: e.Workspaces, Store: e.Store, Log: e.Log, Memory: mem, Meter: e.Meter,
@@ -124,6 +125,9 @@ func (e *Engine) openWorkspaces() error {
 			return fault.New(catalog.InvalidRequest, "%w", err)
 		}
 		e.Workspaces.Add(w)
+		if rel, err := filepath.Rel(e.DataDir, w.Root()); err == nil && filepath.IsLocal(rel) {
+			return fault.New(catalog.InvalidRequest, "the workspace %q lies inside the data folder %s, which no agent may read", r.ID, e.DataDir)
+		}
 	}
 	return nil
 }

@@ -18,7 +18,9 @@ import (
 
 // Meter holds the counters. All methods may be called by several goroutines.
 type Meter struct {
-	EventsAppended    atomic.Int64
+	// Appended gives the events that this process has committed; nil: none. It is set before the meter is used.
+	Appended func() int64
+
 	EventsBroadcast   atomic.Int64
 	EventsReplayed    atomic.Int64
 	StreamsActive     atomic.Int64
@@ -113,7 +115,6 @@ func (m *Meter) Snapshot() schema.MetricsSnapshot {
 	workspaces, indexed := len(m.workspaces), m.indexed
 	m.mu.Unlock()
 	s := schema.MetricsSnapshot{
-		EventsAppended:          int(m.EventsAppended.Load()),
 		EventsBroadcast:         int(m.EventsBroadcast.Load()),
 		EventsReplayed:          int(m.EventsReplayed.Load()),
 		SseConnectionsActive:    int(m.StreamsActive.Load()),
@@ -122,6 +123,9 @@ func (m *Meter) Snapshot() schema.MetricsSnapshot {
 		SharedSessionsPersisted: int(m.SessionsPersisted.Load()),
 		ActiveWorkspaceCount:    workspaces,
 		Slo:                     m.window.snapshot(),
+	}
+	if m.Appended != nil {
+		s.EventsAppended = int(m.Appended())
 	}
 	s.Slo.UptimeSeconds = int(m.now().Sub(m.started).Seconds())
 	if !indexed.IsZero() {

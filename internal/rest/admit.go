@@ -30,6 +30,11 @@ func (s *Server) guarded(route catalog.Route, h http.HandlerFunc) http.HandlerFu
 			}
 			defer leave()
 		}
+		if (route.ID == "callTool" || route.ID == "postMCP") && r.Header.Get("Idempotency-Key") != "" {
+			// Who sends a key relies on it: better no call than one that may run twice.
+			s.Fail(w, r, fault.New(catalog.InvalidRequest, "Idempotency-Key is not supported by this build"))
+			return
+		}
 		if r.Method == http.MethodPost {
 			if err := s.readBody(w, r, route); err != nil {
 				s.Fail(w, r, err)
