@@ -125,7 +125,8 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.s.Serve
 
 // ServeHTTP gives the request an id, and keeps out what is foreign before anything else is looked at.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rec := &recorder{ResponseWriter: w, now: s.Now}
+	rec := &recorder{ResponseWriter: w, now: s.Now, control: http.NewResponseController(w), timeout: s.WriteTimeout}
+	rec.patience(0) // what is left of the request before, on the same connection
 	id := s.NewID()
 	rec.Header().Set("X-Request-Id", id)
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, method: r.Method}))
@@ -191,9 +192,23 @@ func Principal(ctx context.Context) identity.Principal { return of(ctx).principa
 // recorder notes the status of an answer, and when its headers were sent.
 type recorder struct {
 	http.ResponseWriter
-	now    func() time.Time
-	status int
-	at     time.Time
+	now     func() time.Time
+	control *http.ResponseController
+	timeout time.Duration // how long the client may take to accept a piece; 0: for ever
+	status  int
+	at      time.Time
+}
+
+// patience sets how long the next write may take; 0: for ever. It is the clock of the socket, not ours.
+func (w *recorder) patience(d time.Duration) {
+	if w.timeout <= 0 {
+		return
+	}
+	var at time.Time
+	if d > 0 {
+		at = time.Now().Add(d)
+	}
+	_ = w.control.SetWriteDeadline(at) // a test recorder has none
 }
 
 func (w *recorder) WriteHeader(status int) {
@@ -207,6 +222,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
+	w.patience(w.timeout)
 	return w.ResponseWriter.Write(b)
 }
 

@@ -1,6 +1,10 @@
 package tool
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/ctxd/ctxd/internal/workspace"
+)
 
 // piece is what a text may be cut between: a line with its end, or a part of a line that is very long.
 type piece struct {
@@ -12,32 +16,13 @@ type piece struct {
 // maxPiece is how long a line may be before it is several pieces, in bytes.
 const maxPiece = 4096
 
-// split gives the pieces of a text, and how many lines it has. Lines end with LF, CRLF or CR; a last line without an end
-// counts.
+// split gives the pieces of a text, and how many lines it has.
 func split(content string) (pieces []piece, lines int) {
-	for start := 0; start < len(content); {
-		lines++
-		end := lineEnd(content, start)
-		pieces = appendLine(pieces, content, start, end, lines)
-		start = end
+	for l := range workspace.Lines(content) {
+		lines = l.Number
+		pieces = appendLine(pieces, content, l.Start, l.Start+len(l.Text)+len(l.End), l.Number)
 	}
 	return pieces, lines
-}
-
-// lineEnd is where the line that begins at start ends, with its end.
-func lineEnd(content string, start int) int {
-	for i := start; i < len(content); i++ {
-		switch content[i] {
-		case '\n':
-			return i + 1
-		case '\r':
-			if i+1 < len(content) && content[i+1] == '\n' {
-				return i + 2
-			}
-			return i + 1
-		}
-	}
-	return len(content)
 }
 
 func appendLine(pieces []piece, content string, start, end, line int) []piece {
