@@ -34,7 +34,11 @@ func (b *bundler) toolSchemas() error {
 			}
 		}
 	}
-	generic.Object("properties").Object("name").Set("not", doc.NewObject("enum", names))
+	// The exclusion stands at the object: linters and generators do not look for it inside of a member.
+	generic.Set("not", doc.NewObject(
+		"required", []any{"name"},
+		"properties", doc.NewObject("name", doc.NewObject("enum", names)),
+	))
 	generic.Set("description", "A call of a tool that this document does not know.")
 	b.schemas.Set("OtherCall", generic)
 	b.schemas.Set("CallRequest", doc.NewObject(
@@ -42,8 +46,8 @@ func (b *bundler) toolSchemas() error {
 		"oneOf", append(calls, ref("OtherCall")),
 	))
 	if sc := b.schemas.Object("StructuredContent"); sc != nil {
-		sc.Delete("x-tool-outputs", "type")
-		sc.Set("anyOf", append(outputs, doc.NewObject("type", "object")))
+		sc.Delete("x-tool-outputs", "type", "additionalProperties")
+		sc.Set("anyOf", append(outputs, doc.NewObject("type", "object", "additionalProperties", true)))
 	}
 	return nil
 }

@@ -24,7 +24,21 @@ func (b *bundler) lower(v any, file string) (any, error) {
 			return nil, err
 		}
 	}
+	sayOpen(out)
 	return out, nil
+}
+
+// sayOpen spells out that an object without named members holds any: generators of clients take silence for an empty object.
+func sayOpen(s *doc.Object) {
+	if s.String("type") != "object" {
+		return
+	}
+	for _, k := range []string{"properties", "patternProperties", "additionalProperties", "oneOf", "anyOf", "allOf"} {
+		if s.Has(k) {
+			return
+		}
+	}
+	s.Set("additionalProperties", true)
 }
 
 func (b *bundler) lowerRef(ref string, s *doc.Object, file string) (any, error) {
