@@ -54,7 +54,7 @@ func isSensitive(key string) bool {
 func (l Level) appendPayload(dst, payload []byte) []byte {
 	start := len(dst)
 	dst = append(dst, '{')
-	ok := true
+	var ok bool
 	switch l {
 	case Full:
 		return append(dst[:start], payload...)

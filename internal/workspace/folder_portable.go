@@ -73,7 +73,7 @@ func (d folder) stat(name string) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	return nodeOf(fi), nil
+	return node{fi.Mode(), identityOf(fi)}, nil
 }
 
 // open opens a file in the folder for reading and never waits for whoever is at the other end of it.

@@ -45,8 +45,6 @@ type node struct {
 	id   Identity
 }
 
-func nodeOf(fi fs.FileInfo) node { return node{fi.Mode(), identityOf(fi)} }
-
 func (n node) info(rel string) Info {
 	return Info{Path: rel, Type: typeOf(n.mode), Size: n.id.Size, Mode: n.mode, Identity: n.id}
 }

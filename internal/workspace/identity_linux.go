@@ -18,6 +18,6 @@ func identityOfStat(st *syscall.Stat_t) Identity {
 		MtimeNs: st.Mtim.Nano(),
 		CtimeNs: st.Ctim.Nano(),
 		Ino:     st.Ino,
-		Dev:     uint64(st.Dev), // 32 bits on some platforms
+		Dev:     uint64(st.Dev), //nolint:unconvert // 32 bits on some platforms
 	}
 }
