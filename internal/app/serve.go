@@ -39,6 +39,7 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	gate     *identity.Gate
+	door     *rest.Server
 	hosts    sharedStrings
 	reload   reloadState
 	probe    probeCache
@@ -102,14 +103,13 @@ func (s *Server) handler() (http.Handler, error) {
 	if _, err := rand.Read(secret); err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
-	var door *rest.Server
 	mcp := mcpserver.New(mcpserver.Config{
 		Pipeline: s.Pipeline, Version: s.Version, Preset: s.Config.Preset, NewID: NewID, Logger: s.Logger,
 		Stateful: s.Config.StatefulMode, SessionTTL: sessionTTL, Secret: secret, Principal: rest.Principal,
-		Fail: func(w http.ResponseWriter, r *http.Request, err error) { door.Fail(w, r, err) },
+		Fail: func(w http.ResponseWriter, r *http.Request, err error) { s.door.Fail(w, r, err) },
 	})
 	c := s.Config
-	door, err = rest.New(rest.Config{
+	s.door, err = rest.New(rest.Config{
 		Pipeline: s.Pipeline, Log: s.Log, Gate: s.gate, Meter: s.Meter, MCP: mcp,
 		Version: s.Version, Preset: c.Preset, RefusesKeys: len(c.RefusedFiles) > 0,
 		AllowedHosts: s.hosts.get, TrustedProxies: proxies,
@@ -121,7 +121,7 @@ func (s *Server) handler() (http.Handler, error) {
 		Ready:       s.reasons, Stop: s.stop, Deprecated: catalog.Deprecations,
 		Now: s.now(), NewID: NewID, Logger: s.Logger,
 	})
-	return door, err
+	return s.door, err
 }
 
 func prefixes(list []string) ([]netip.Prefix, error) {
@@ -172,6 +172,9 @@ func (s *Server) URL() string {
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
 	return "http://" + net.JoinHostPort(host, port)
 }
+
+// Routes are the patterns that are served, sorted: "GET /v1/tools".
+func (s *Server) Routes() []string { return s.door.Routes() }
 
 // Served gives the error that ended the server, once.
 func (s *Server) Served() <-chan error { return s.served }
