@@ -109,6 +109,9 @@ func TestServedRoutesAreDeclared(t *testing.T) {
 	for path, name := range map[string]string{"/openapi.json": "api/openapi.json", "/v1/openapi.json": "api/http-mcp-v1.openapi.json"} {
 		a := s.Get(path)
 		passes(t, checkServed(name, a.Status, a.Body, files[name]))
+		if tag := a.Header.Get("ETag"); tag == "" || s.Get(path, "If-None-Match", tag).Status != http.StatusNotModified {
+			t.Errorf("%s: the ETag %q names nothing; let internal/rest send it", path, tag)
+		}
 	}
 }
 
