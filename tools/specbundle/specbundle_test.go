@@ -95,12 +95,12 @@ func TestBrokenContractIsRefused(t *testing.T) {
 func TestLower(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		`{"const": "a", "title": "T", "uniqueItems": true}`:      `{"enum":["a"]}`,
-		`{"type": ["string", "null"]}`:                           `{"nullable":true,"type":"string"}`,
-		`{"type": ["object", "boolean"]}`:                        `{}`,
-		`{"oneOf": [{"type": "null"}, {"type": "integer"}]}`:     `{"nullable":true,"allOf":[{"type":"integer"}]}`,
-		`{"additionalProperties": false, "not": {"const": 1}}`:   `{"additionalProperties":false,"not":{"enum":[1]}}`,
-		`{"$ref": "#/components/schemas/A", "description": "d"}`: `{"allOf":[{"$ref":"#/components/schemas/A"}],"description":"d"}`,
+		`{"const": "a", "title": "T", "uniqueItems": true, "x-frozen": true}`: `{"enum":["a"]}`,
+		`{"type": ["string", "null"]}`:                                        `{"nullable":true,"type":"string"}`,
+		`{"type": ["object", "boolean"]}`:                                     `{}`,
+		`{"oneOf": [{"type": "null"}, {"type": "integer"}]}`:                  `{"nullable":true,"allOf":[{"type":"integer"}]}`,
+		`{"additionalProperties": false, "not": {"const": 1}}`:                `{"additionalProperties":false,"not":{"enum":[1]}}`,
+		`{"$ref": "#/components/schemas/A", "description": "d"}`:              `{"allOf":[{"$ref":"#/components/schemas/A"}],"description":"d"}`,
 	} {
 		v, err := doc.Parse([]byte(in))
 		if err != nil {
