@@ -107,7 +107,8 @@ func TestSkipsAreInTheLedger(t *testing.T) {
 func TestUnlistedSkipsAreCaught(t *testing.T) {
 	t.Parallel()
 	files := tree{
-		"a/a_test.go":         []byte("package a\n\nfunc TestA(t *testing.T) { t.Skip(\"no time\") }\n\nfunc TestB(t *testing.T) {\n\tt.SkipNow()\n}\n\nfunc (s *S) help() { s.T.Skipf(\"no %s\", \"luck\") }\n"),
+		"a/a_test.go": []byte("package a\n\nfunc TestA(t *testing.T) { t.Skip(\"no time\") }\n\n" +
+			"func TestB(t *testing.T) {\n\tt.SkipNow()\n}\n\nfunc (s *S) help() { s.T.Skipf(\"no %s\", \"luck\") }\n"),
 		"a/a.go":              []byte("package a\n\nfunc F(d D) { d.Skip() }\n"),
 		"a/testdata/s.txtar":  []byte("# S\n[!unix] skip\nexec x\n-- f --\nskip\n"),
 		"a/testdata/ok.txtar": []byte("[short] skip 'takes long'\n"),
