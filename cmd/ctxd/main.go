@@ -1,4 +1,4 @@
-// Ctxd is a contract-first context server for AI agents.
+// Ctxd is a contract-first context server for AI agents. Everything that it does is a command of internal/cli.
 package main
 
 import (

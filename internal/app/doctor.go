@@ -29,12 +29,12 @@ func Diagnose(ctx context.Context, o Options) []Check {
 			checks = append(checks, Check{Name: "close", Err: err})
 		}
 	}
-	return append(checks, o.address())
+	return append(checks, o.address(ctx))
 }
 
-func (o Options) address() Check {
+func (o Options) address(ctx context.Context) Check {
 	c := Check{Name: "address", Says: fmt.Sprintf("%s port %d can be bound", o.Config.Host, o.Config.Port)}
-	l, err := listen(o.Config.Host, o.Config.Port)
+	l, err := listen(ctx, o.Config.Host, o.Config.Port)
 	if err != nil {
 		c.Err = err
 		return c

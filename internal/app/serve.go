@@ -39,6 +39,7 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	gate     *identity.Gate
+	door     *rest.Server
 	hosts    sharedStrings
 	reload   reloadState
 	probe    probeCache
@@ -55,14 +56,14 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Engine: e, stop: make(chan struct{}), served: make(chan error, 1)}
-	if err := s.build(); err != nil {
+	if err := s.build(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	go func() { s.served <- s.http.Serve(s.listener) }()
 	return s, nil
 }
 
-func (s *Server) build() error {
+func (s *Server) build(ctx context.Context) error {
 	tokens, err := s.Config.IdentityTokens(s.Workspaces.IDs())
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	if s.listener, err = listen(s.Config.Host, s.Config.Port); err != nil {
+	if s.listener, err = listen(ctx, s.Config.Host, s.Config.Port); err != nil {
 		return err
 	}
 	base, cancel := context.WithCancel(context.Background())
@@ -102,14 +103,13 @@ func (s *Server) handler() (http.Handler, error) {
 	if _, err := rand.Read(secret); err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
-	var door *rest.Server
 	mcp := mcpserver.New(mcpserver.Config{
 		Pipeline: s.Pipeline, Version: s.Version, Preset: s.Config.Preset, NewID: NewID, Logger: s.Logger,
 		Stateful: s.Config.StatefulMode, SessionTTL: sessionTTL, Secret: secret, Principal: rest.Principal,
-		Fail: func(w http.ResponseWriter, r *http.Request, err error) { door.Fail(w, r, err) },
+		Fail: func(w http.ResponseWriter, r *http.Request, err error) { s.door.Fail(w, r, err) },
 	})
 	c := s.Config
-	door, err = rest.New(rest.Config{
+	s.door, err = rest.New(rest.Config{
 		Pipeline: s.Pipeline, Log: s.Log, Gate: s.gate, Meter: s.Meter, MCP: mcp,
 		Version: s.Version, Preset: c.Preset, RefusesKeys: len(c.RefusedFiles) > 0,
 		AllowedHosts: s.hosts.get, TrustedProxies: proxies,
@@ -121,7 +121,7 @@ func (s *Server) handler() (http.Handler, error) {
 		Ready:       s.reasons, Stop: s.stop, Deprecated: catalog.Deprecations,
 		Now: s.now(), NewID: NewID, Logger: s.Logger,
 	})
-	return door, err
+	return s.door, err
 }
 
 func prefixes(list []string) ([]netip.Prefix, error) {
@@ -150,8 +150,8 @@ func loopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-func listen(host string, port int) (net.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(strings.Trim(host, "[]"), strconv.Itoa(port)))
+func listen(ctx context.Context, host string, port int) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(strings.Trim(host, "[]"), strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fault.New(catalog.InvalidRequest, "port %d of %s is taken; --port N takes another one, --port 0 a free one", port, host)
@@ -172,6 +172,9 @@ func (s *Server) URL() string {
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
 	return "http://" + net.JoinHostPort(host, port)
 }
+
+// Routes are the patterns that are served, sorted: "GET /v1/tools".
+func (s *Server) Routes() []string { return s.door.Routes() }
 
 // Served gives the error that ended the server, once.
 func (s *Server) Served() <-chan error { return s.served }

@@ -84,6 +84,8 @@ func explain(e *jsonschema.ValidationError) []fault.Detail {
 		return one("must have at least %d elements, has %d", k.Want, k.Got)
 	case *kind.MaxItems:
 		return one("must have at most %d elements, has %d", k.Want, k.Got)
+	case *kind.Not:
+		return []fault.Detail{{Pointer: at, Reason: "not", Message: "is one of the values that are excluded"}}
 	case *kind.Minimum:
 		return one("must be at least %s", k.Want.RatString())
 	case *kind.Maximum:

@@ -104,7 +104,7 @@ func TestLongArgumentsAreHashed(t *testing.T) {
 }
 
 // Versions have no hole and no repeat, ids rise in the order of the commits, and neither is used up by jobs that fail.
-func TestVersionsProperty(t *testing.T) {
+func TestE3Versions(t *testing.T) {
 	t.Parallel()
 	l := openTemp(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -177,7 +177,7 @@ func gapless(t testing.TB, events []Event) {
 }
 
 // Reads have what this process queued before (E2), also when nobody waited for it.
-func TestReadsWaitForQueued(t *testing.T) {
+func TestE2ReadsWaitForQueued(t *testing.T) {
 	t.Parallel()
 	l := openTemp(t)
 	for n := 1; n <= 30; n++ {

@@ -113,7 +113,7 @@ func properties(t testing.TB, path ...string) []string {
 }
 
 // E12.
-func TestSummary(t *testing.T) {
+func TestE12Summary(t *testing.T) {
 	t.Parallel()
 	l := openTemp(t)
 	clock := time.Date(2026, 5, 5, 13, 0, 0, 0, time.UTC)
@@ -176,7 +176,7 @@ func TestSummary(t *testing.T) {
 }
 
 // E11.
-func TestLineage(t *testing.T) {
+func TestE11Lineage(t *testing.T) {
 	t.Parallel()
 	l := openTemp(t)
 	for n := range int64(60) {

@@ -78,7 +78,7 @@ func (w *watch) done(t testing.TB, want []int64) {
 
 // Case 26: whatever is appended when, by this process or another one, each follower gets what its query asks for, in order and
 // once, however slow it is.
-func TestFollowProperty(t *testing.T) {
+func TestE5FollowProperty(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, other := openIn(t, dir), openIn(t, dir)

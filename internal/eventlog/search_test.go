@@ -56,7 +56,7 @@ func find(t testing.TB, l *Log, q SearchQuery) []int64 {
 }
 
 // Case 16 and E10.
-func TestSearchGrammar(t *testing.T) {
+func TestE10SearchGrammar(t *testing.T) {
 	t.Parallel()
 	l := openTemp(t)
 	corpus(t, l)

@@ -20,7 +20,7 @@ import (
 	"github.com/ctxd/ctxd/internal/fault"
 )
 
-func TestPragmas(t *testing.T) {
+func TestE2Pragmas(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, Options{})
 	check := func(scan func(sql string, to any) error) {

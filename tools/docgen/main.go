@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -86,5 +87,12 @@ func Fill(s *sources.Sources, text string, seen map[string]bool) (string, error)
 		seen[name] = true
 		text = before + open + table(s) + end + after
 	}
+	for _, m := range closing.FindAllStringSubmatch(text, -1) {
+		if name := m[1]; regions[name] == nil || !strings.Contains(text, "<!-- "+name+" -->\n") {
+			return "", fmt.Errorf("the region %s is not opened, or there is no table of that name", name)
+		}
+	}
 	return text, nil
 }
+
+var closing = regexp.MustCompile(`<!-- /([a-z-]+) -->`)

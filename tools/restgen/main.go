@@ -68,7 +68,7 @@ var (
 	}
 	client = target{
 		pkg: "client", parts: "  client: true\n  models: true\n", errors: true,
-		doc: "Package client calls a ctxd server over HTTP.",
+		doc: "Package client calls a ctxd server over HTTP: one method for each operation of api/openapi.json.",
 	}
 )
 

@@ -69,7 +69,7 @@ func (b *bundler) lowerRef(ref string, s *doc.Object, file string) (any, error) 
 
 func (b *bundler) lowerMember(out *doc.Object, k string, v any, file string) error {
 	switch k {
-	case "$schema", "$id", "$defs", "title", "if", "then", "else", "examples", "uniqueItems":
+	case "$schema", "$id", "$defs", "title", "if", "then", "else", "examples", "uniqueItems", "x-frozen":
 		return nil
 	case "const":
 		out.Set("enum", []any{v})
