@@ -30,14 +30,12 @@ func (s *Server) guarded(route catalog.Route, h http.HandlerFunc) http.HandlerFu
 			}
 			defer leave()
 		}
-		if r.Method == http.MethodPost {
+		if r.Method == http.MethodPost || r.ContentLength != 0 {
+			// Also a body that nobody wants is read: net/http notices only behind it that a client has gone.
 			if err := s.readBody(w, r, route); err != nil {
 				s.Fail(w, r, err)
 				return
 			}
-		}
-		if !stream && s.WriteTimeout > 0 {
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.WriteTimeout)) // a test recorder has none
 		}
 		h(w, r)
 	}
@@ -84,9 +82,16 @@ func (s *Server) authenticate(r *http.Request) (identity.Principal, error) {
 	return identity.Principal{}, err
 }
 
-// readBody reads the body of a POST once, within its limits of size and time.
+// limitBody bounds how long the client may take to send a body, whoever reads it: what a handler has left, net/http reads.
+func (s *Server) limitBody(w http.ResponseWriter, r *http.Request) {
+	if s.BodyTimeout > 0 && r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) // a test recorder has none
+	}
+}
+
+// readBody reads a body once, within its limits of size and time.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, route catalog.Route) error {
-	if route.ID != "" {
+	if route.ID != "" && r.Method == http.MethodPost {
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 			return fault.New(catalog.UnsupportedMediaType, "the body must be declared as Content-Type: application/json")
 		}
@@ -95,17 +100,14 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, route catalog.
 		w.Header().Set("Connection", "close") // the rest of the body is not worth reading
 		return s.tooLarge()
 	}
-	control := http.NewResponseController(w)
-	if s.BodyTimeout > 0 {
-		_ = control.SetReadDeadline(time.Now().Add(s.BodyTimeout)) // a test recorder has none
-	}
+	s.limitBody(w, r) // anew: it may have waited for its place
 	from := io.Reader(r.Body)
 	if s.MaxBody > 0 {
 		from = http.MaxBytesReader(w, r.Body, s.MaxBody)
 	}
 	body, err := io.ReadAll(from)
 	if s.BodyTimeout > 0 {
-		_ = control.SetReadDeadline(time.Time{})
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	var large *http.MaxBytesError
 	switch {

@@ -81,9 +81,9 @@ func New(c Config) (*Server, error) {
 		ResponseErrorHandlerFunc: s.Fail,
 	})
 	rest.HandlerWithOptions(strict, rest.StdHTTPServerOptions{BaseRouter: reg, ErrorHandlerFunc: s.badParameter})
-	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
-		reg.HandleFunc(method+" /mcp", s.MCP.ServeHTTP)
-	}
+	reg.HandleFunc("POST /mcp", s.MCP.ServeHTTP)
+	reg.HandleFunc("GET /mcp", s.streamMCP)
+	reg.HandleFunc("DELETE /mcp", s.MCP.ServeHTTP)
 	if reg.err != nil {
 		return nil, reg.err
 	}
@@ -124,7 +124,7 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.s.Serve
 
 // ServeHTTP gives the request an id, and keeps out what is foreign before anything else is looked at.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rec := &recorder{ResponseWriter: w, now: s.Now}
+	rec := &recorder{ResponseWriter: w, now: s.Now, timeout: s.WriteTimeout}
 	id := s.NewID()
 	rec.Header().Set("X-Request-Id", id)
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, method: r.Method}))
@@ -140,6 +140,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.Meter.Request(rec.headersAfter(started), rec.status)
 		}
 	}()
+	s.limitBody(rec, r)
 	if err := s.guard(r); err != nil {
 		s.Fail(rec, r, err)
 		return
@@ -186,45 +187,3 @@ func of(ctx context.Context) *request {
 
 // Principal is who asks, for the MCP handler.
 func Principal(ctx context.Context) identity.Principal { return of(ctx).principal }
-
-// recorder notes the status of an answer, and when its headers were sent.
-type recorder struct {
-	http.ResponseWriter
-	now    func() time.Time
-	status int
-	at     time.Time
-}
-
-func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status, w.at = status, w.now()
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *recorder) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// Flush makes streaming handlers of other packages work.
-func (w *recorder) Flush() {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	if f, ok := w.ResponseWriter.(http.Flusher); ok {
-		f.Flush()
-	}
-}
-
-// Unwrap is for http.ResponseController.
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func (w *recorder) headersAfter(start time.Time) time.Duration {
-	if w.status == 0 {
-		return w.now().Sub(start)
-	}
-	return w.at.Sub(start)
-}

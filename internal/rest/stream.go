@@ -28,14 +28,14 @@ func (st *stream) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	out := &sseWriter{w: w, control: http.NewResponseController(w), timeout: st.s.WriteTimeout}
+	out := &sseWriter{w: w, control: http.NewResponseController(w)}
 	if err := out.flush(); err != nil || of(st.ctx).method == http.MethodHead {
 		return nil
 	}
 	st.s.Meter.StreamsActive.Add(1)
 	st.s.Meter.StreamsTotal.Add(1)
 	defer st.s.Meter.StreamsActive.Add(-1)
-	ctx, cancel := st.lifetime()
+	ctx, cancel := st.s.lifetime(st.ctx)
 	defer cancel()
 	st.run(ctx, out)
 	return nil
@@ -111,43 +111,10 @@ func (st *stream) count(b eventlog.Batch) {
 	}
 }
 
-// lifetime ends with the client, the server, and the token: revoked or expired, it must not go on reading.
-func (st *stream) lifetime() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(st.ctx)
-	who := of(st.ctx).principal
-	if !who.Expires.IsZero() {
-		ctx, cancel = withDeadline(ctx, cancel, who.Expires.Sub(st.s.Now()))
-	}
-	go func() {
-		for {
-			changed := st.s.Gate.Changed()
-			if !st.s.Gate.Valid(who) {
-				cancel()
-				return
-			}
-			select {
-			case <-changed:
-			case <-st.s.Stop:
-				cancel()
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return ctx, cancel
-}
-
-func withDeadline(ctx context.Context, parent context.CancelFunc, d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	return ctx, func() { cancel(); parent() }
-}
-
 // sseWriter frames events (http.md E7): id, event, data, in this order, with LF.
 type sseWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	timeout time.Duration
 	buf     []byte
 }
 
@@ -176,9 +143,6 @@ func (o *sseWriter) comment(text string) error {
 }
 
 func (o *sseWriter) send() error {
-	if o.timeout > 0 {
-		_ = o.control.SetWriteDeadline(time.Now().Add(o.timeout)) // a test recorder has none
-	}
 	if _, err := o.w.Write(o.buf); err != nil {
 		return errors.Join(errClientGone, err)
 	}
