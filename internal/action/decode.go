@@ -150,6 +150,9 @@ func (r *run) place() error {
 	}
 	r.call.Workspace, r.call.Channel, r.call.Conversation = ws, channel, r.req.Conversation
 	r.call.Actor = r.req.Actor
+	if r.call.Actor == "" && checkActor(r.req.Client) == nil {
+		r.call.Actor = r.req.Client
+	}
 	if r.call.Actor == "" && r.req.Principal.TokenID != "" {
 		r.call.Actor = r.req.Principal.ID
 	}
