@@ -112,12 +112,17 @@ func parameters(name string) map[string]parameter {
 func parseArguments(name string, words []string) ([]byte, error) {
 	known := parameters(name)
 	out := map[string]any{}
+	whole := map[string]bool{} // keys that have their value: a second one would silently win
 	for _, w := range words {
 		key, value, ok := strings.Cut(w, "=")
 		if !ok || key == "" || key == ":" {
 			return nil, usage{fmt.Errorf("%q is neither KEY=VALUE nor KEY:=JSON", w)}
 		}
-		if raw := strings.TrimSuffix(key, ":"); raw != key {
+		raw := strings.TrimSuffix(key, ":")
+		if _, there := out[raw]; there && (raw != key || whole[raw] || known[raw].Type != "array") {
+			return nil, usage{fmt.Errorf("%s stands twice", raw)}
+		}
+		if whole[raw] = raw != key; whole[raw] {
 			v, err := jsondoc.Decode([]byte(value))
 			if err != nil {
 				return nil, usage{fmt.Errorf("%s: %w", raw, err)}
