@@ -52,7 +52,7 @@ it is. ctxd tools shows what there is.`),
 		if err != nil {
 			return err
 		}
-		req := action.Request{Principal: identity.Local(), Tool: args[0], Arguments: arguments, Actor: *agent}
+		req := action.Request{ID: app.NewID(), Principal: identity.Local(), Tool: args[0], Arguments: arguments, Actor: *agent}
 		if *workspace != "" {
 			req.Where.Body = workspace
 		}
@@ -64,12 +64,21 @@ it is. ctxd tools shows what there is.`),
 			err = closeErr
 		}
 		if err != nil {
-			return err
+			return failedCall{err, req.ID}
 		}
 		return c.show(res)
 	}
 	return cmd
 }
+
+// failedCall names the call that failed, as its events do.
+type failedCall struct {
+	error
+	id string
+}
+
+// Unwrap gives what went wrong.
+func (f failedCall) Unwrap() error { return f.error }
 
 func (c *command) show(res *action.Result) error {
 	if !c.json {

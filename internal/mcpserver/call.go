@@ -153,7 +153,7 @@ func failed(callID string, f *fault.Fault) (mcp.Result, error) {
 	asResult := f.Code == catalog.ToolError && f.Reason() != "unknown_tool" || f.Code == catalog.InvalidArguments ||
 		f.Code == catalog.RequestTimeout || f.Code == catalog.StoreUnavailable || f.Code == catalog.Overloaded || f.Code == catalog.Internal
 	if !asResult {
-		return nil, rpcError(f)
+		return nil, callError(callID, f)
 	}
 	meta := mcp.Meta{"error_code": f.Code, "callId": callID, "retryable": f.Row().Retryable}
 	if f.Details != nil {
@@ -166,11 +166,19 @@ func failed(callID string, f *fault.Fault) (mcp.Result, error) {
 }
 
 // rpcError is a fault as an error of JSON-RPC, its code beside it for clients to branch on.
-func rpcError(err error) error {
+func rpcError(err error) error { return callError("", err) }
+
+// callError is rpcError for a call, whose events have the id.
+func callError(callID string, err error) error {
 	f := fault.From(err)
 	row := f.Row()
-	data, mErr := json.Marshal(map[string]any{"error_code": f.Code, "retryable": row.Retryable, "details": f.Details})
-	if f.Details == nil || mErr != nil {
+	data, mErr := json.Marshal(struct {
+		Code      catalog.ErrorCode `json:"error_code"`
+		Retryable bool              `json:"retryable"`
+		Details   any               `json:"details,omitempty"`
+		CallID    string            `json:"callId,omitempty"`
+	}{f.Code, row.Retryable, f.Details, callID})
+	if mErr != nil {
 		data = fmt.Appendf(nil, `{"error_code":%q,"retryable":%t}`, f.Code, row.Retryable)
 	}
 	return &jsonrpc.Error{Code: int64(row.JSONRPC), Message: f.Message, Data: data}
