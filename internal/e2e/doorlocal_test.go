@@ -137,3 +137,5 @@ func run(t testing.TB, args ...string) (code int, stdout, stderr []byte) {
 type nopWriteCloser struct{ io.Writer }
 
 func (nopWriteCloser) Close() error { return nil }
+
+func logger(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
