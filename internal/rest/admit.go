@@ -106,7 +106,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, route catalog.
 		from = http.MaxBytesReader(w, r.Body, s.MaxBody)
 	}
 	body, err := io.ReadAll(from)
-	if s.BodyTimeout > 0 {
+	if s.BodyTimeout > 0 && err == nil { // else the limit holds for net/http, which looks for the end of the body
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	var large *http.MaxBytesError
