@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -29,6 +30,11 @@ func (s *Server) guarded(route catalog.Route, h http.HandlerFunc) http.HandlerFu
 				return
 			}
 			defer leave()
+		}
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			// Whoever reads a query next would pass over what it cannot read.
+			s.Fail(w, r, fault.New(catalog.InvalidRequest, "the query cannot be read: an escape is broken, or a semicolon stands in it"))
+			return
 		}
 		if r.Method == http.MethodPost || r.ContentLength != 0 {
 			// Also a body that nobody wants is read: net/http notices only behind it that a client has gone.
