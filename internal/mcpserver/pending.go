@@ -16,8 +16,9 @@ type pending struct {
 	out      io.Writer
 	answered chan struct{}
 
-	mu   sync.Mutex
-	open map[any]*batch // by id; nil for a request that came alone
+	mu      sync.Mutex
+	open    map[any]*batch // by id; nil for a request that came alone
+	writing int            // answers on their way out, whose ids the client may use again
 }
 
 // batch collects the answers of requests that came together.
@@ -50,13 +51,13 @@ func (p *pending) add(ids []any, isBatch bool) bool {
 func (p *pending) answer(resp *jsonrpc.Response) error {
 	raw, err := jsonrpc.EncodeMessage(resp)
 	if err != nil {
-		return err
+		return err // the SDK made the message of what it can encode
 	}
 	if line := p.line(resp.ID.Raw(), raw); line != nil {
 		_, err = p.out.Write(line)
 	}
 	p.mu.Lock()
-	delete(p.open, resp.ID.Raw()) // only now: the input may end with the last answer
+	p.writing--
 	p.mu.Unlock()
 	select {
 	case p.answered <- struct{}{}:
@@ -70,6 +71,8 @@ func (p *pending) line(id any, answer []byte) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.open[id]
+	delete(p.open, id)
+	p.writing++
 	if b == nil {
 		return append(answer, '\n')
 	}
@@ -83,7 +86,7 @@ func (p *pending) line(id any, answer []byte) []byte {
 func (p *pending) waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.open)
+	return len(p.open) + p.writing
 }
 
 // drained is a transport whose input ends only when every request in it is answered: the SDK drops what still runs when the
