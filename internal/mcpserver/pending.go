@@ -133,8 +133,9 @@ func (c *drainedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if !ok {
 		return c.Connection.Write(ctx, m)
 	}
-	var e *jsonrpc.Error
-	if errors.As(resp.Error, &e) {
+	if resp.Error != nil {
+		e := &jsonrpc.Error{Message: resp.Error.Error()}
+		_ = errors.As(resp.Error, &e) // else it is an error without a code
 		resp = &jsonrpc.Response{ID: resp.ID, Error: coded(e)}
 	}
 	return c.pending.answer(resp)

@@ -169,7 +169,10 @@ func replyWithCode(raw json.RawMessage) json.RawMessage {
 // ours already.
 func coded(e *jsonrpc.Error) *jsonrpc.Error {
 	c := *e
-	c.Data = dataWithCode(e.Code, e.Data)
+	if c.Code == 0 { // the SDK gives what it has no code for as 0, which JSON-RPC does not know: wrong at that point of a session
+		c.Code = -32600
+	}
+	c.Data = dataWithCode(c.Code, e.Data)
 	if before, _, found := strings.Cut(e.Message, ": unmarshaling "); found {
 		c.Message = before + ": the params do not have the shape that the method wants"
 	}
@@ -186,7 +189,7 @@ func dataWithCode(rpc int64, data json.RawMessage) json.RawMessage {
 	switch rpc {
 	case -32601:
 		code = catalog.NotFound
-	case -32603, 0:
+	case -32603:
 		code = catalog.Internal
 	}
 	members["error_code"] = json.RawMessage(strconv.Quote(string(code)))
