@@ -83,13 +83,13 @@ func TestMCPSessionAfterRestart(t *testing.T) {
 // A session that nobody uses ends.
 func TestMCPSessionTTL(t *testing.T) {
 	t.Parallel()
-	c := compose(t, plan{stateful: true, mcp: func(m *mcpserver.Config) { m.SessionTTL = 50 * time.Millisecond }})
+	c := compose(t, plan{stateful: true, mcp: func(m *mcpserver.Config) { m.SessionTTL = 500 * time.Millisecond }})
 	id := begin(t, c.Server)
-	time.Sleep(60 * time.Millisecond) // its whole life; looking earlier would prolong it
+	time.Sleep(600 * time.Millisecond) // its whole life; looking earlier would prolong it
 	eventually(t, func() bool {
 		status := c.Do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Mcp-Session-Id", id).Status
 		if status != http.StatusNotFound {
-			time.Sleep(60 * time.Millisecond)
+			time.Sleep(600 * time.Millisecond)
 		}
 		return status == http.StatusNotFound
 	})
