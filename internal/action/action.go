@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ctxd/ctxd/gen/catalog"
 	"github.com/ctxd/ctxd/gen/schema"
@@ -57,6 +58,7 @@ type Request struct {
 	Channel      *string // nil: named nowhere
 	Conversation string  // "" where there is none
 	Actor        string  // self-given name; a label only
+	Client       string  // name of the caller's program; the label where nobody gave one
 	Parent       int64   // event that caused the call; 0: none
 
 	decoded map[string]any // Arguments, where ParseRequest has read them already
@@ -125,6 +127,9 @@ func (p *Pipeline) Call(ctx context.Context, req Request) (*Result, error) {
 	return nil, f
 }
 
+// maxName bounds the name of a tool, in characters, as schemas/call.schema.json does: it stands in events.
+const maxName = 128
+
 // run is one call on its way.
 type run struct {
 	p       *Pipeline
@@ -137,8 +142,17 @@ type run struct {
 	args  map[string]any // as the caller sent them, without what belongs to the call
 }
 
-// do takes the steps in the order of actions.md.
-func (r *run) do(ctx context.Context) (*Result, error) {
+// do takes the steps in the order of actions.md. A panic in one of them is a fault of ours, not the end of the process: the
+// SDK of the MCP door runs calls where nobody else would catch it.
+func (r *run) do(ctx context.Context) (res *Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			res, err = nil, fault.New(catalog.Internal, "the tool failed; the log of the server says why").With(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+		}
+	}()
+	if n := utf8.RuneCountInString(r.req.Tool); n < 1 || n > maxName {
+		return nil, fault.New(catalog.InvalidRequest, "the name of a tool has 1 to %d characters", maxName)
+	}
 	bad := r.decode()
 	if bad != nil && !fault.Is(bad, catalog.InvalidArguments) {
 		return nil, bad
@@ -219,14 +233,9 @@ func (r *run) parent(ctx context.Context) error {
 	return nil
 }
 
-// handle runs the handler. A panic in it is a fault of ours, not the end of the process.
-func (r *run) handle(ctx context.Context, input []byte) (reply answer.Reply, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fault.New(catalog.Internal, "the tool failed; the log of the server says why").With(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
-		}
-	}()
-	reply, err = r.cap.handler(ctx, r.call, input)
+// handle runs the handler.
+func (r *run) handle(ctx context.Context, input []byte) (answer.Reply, error) {
+	reply, err := r.cap.handler(ctx, r.call, input)
 	var typeErr *json.UnmarshalTypeError
 	if errors.As(err, &typeErr) {
 		return nil, r.invalid([]fault.Detail{{Pointer: "/" + typeErr.Field, Reason: "type", Message: "must be a whole number that fits 64 bits"}})

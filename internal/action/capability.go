@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctxd/ctxd/gen/catalog"
@@ -32,8 +34,23 @@ type capabilityEntry struct {
 // complete gives the arguments with the defaults of the schema, without changing what the caller sent.
 func (c *capabilityEntry) complete(args map[string]any) []byte {
 	full := maps.Clone(args)
+	for name, v := range full {
+		if n, ok := v.(json.Number); ok {
+			full[name] = whole(n)
+		}
+	}
 	c.input.Complete(full)
 	return jsondoc.Canonical(full)
+}
+
+// whole writes 2.0 and 2e0 as 2: to a schema they are integers, to the standard decoder they are none.
+func whole(n json.Number) json.Number {
+	const most = 1 << 53
+	f, err := n.Float64()
+	if !strings.ContainsAny(string(n), ".eE") || err != nil || f != math.Trunc(f) || math.Abs(f) >= most {
+		return n
+	}
+	return json.Number(strconv.FormatInt(int64(f), 10))
 }
 
 // admit checks a manifest and joins it with its handlers. All that is wrong with it is told at once.

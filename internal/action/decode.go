@@ -11,9 +11,6 @@ import (
 	"github.com/ctxd/ctxd/internal/jsondoc"
 )
 
-// maxName bounds the name of a tool, in bytes: of an unknown one, the event still tells.
-const maxName = 128
-
 // MaxActor bounds the self-given name of a caller, in bytes.
 const MaxActor = 128
 
@@ -80,9 +77,6 @@ func told(details []fault.Detail) string {
 func (r *run) decode() error {
 	args := r.req.decoded
 	r.args = map[string]any{}
-	if len(r.req.Tool) > maxName {
-		return fault.New(catalog.InvalidRequest, "the name of a tool has at most %d bytes", maxName)
-	}
 	if args == nil && len(r.req.Arguments) > 0 {
 		v, err := jsondoc.Decode(r.req.Arguments)
 		if err != nil {
@@ -156,6 +150,9 @@ func (r *run) place() error {
 	}
 	r.call.Workspace, r.call.Channel, r.call.Conversation = ws, channel, r.req.Conversation
 	r.call.Actor = r.req.Actor
+	if r.call.Actor == "" && checkActor(r.req.Client) == nil {
+		r.call.Actor = r.req.Client
+	}
 	if r.call.Actor == "" && r.req.Principal.TokenID != "" {
 		r.call.Actor = r.req.Principal.ID
 	}

@@ -189,6 +189,9 @@ func (r *run) payload(done finished) eventlog.Payload {
 		sum := sha256.Sum256(args)
 		p.ArgumentsHash = hex.EncodeToString(sum[:])
 		p.Path, p.Category, p.Key = short(p.Path), short(p.Category), short(p.Key)
+		if p.Action != nil && len(*p.Action) > maxArguments {
+			p.Action = nil
+		}
 	}
 	if done.res != nil {
 		p.ContentHash = done.res.ContentHash

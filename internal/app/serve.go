@@ -87,8 +87,10 @@ func (s *Server) build(ctx context.Context) error {
 		ReadHeaderTimeout: milliseconds(s.Config.HeaderTimeoutMs),
 		IdleTimeout:       milliseconds(s.Config.IdleTimeoutMs),
 		MaxHeaderBytes:    maxHeader,
-		BaseContext:       func(net.Listener) context.Context { return base },
-		ErrorLog:          slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn),
+		// net/http would answer "OPTIONS *" by itself, past every guard.
+		DisableGeneralOptionsHandler: true,
+		BaseContext:                  func(net.Listener) context.Context { return base },
+		ErrorLog:                     slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn),
 	}
 	return nil
 }
@@ -106,7 +108,8 @@ func (s *Server) handler() (http.Handler, error) {
 	mcp := mcpserver.New(mcpserver.Config{
 		Pipeline: s.Pipeline, Version: s.Version, Preset: s.Config.Preset, NewID: NewID, Logger: s.Logger,
 		Stateful: s.Config.StatefulMode, SessionTTL: sessionTTL, Secret: secret, Principal: rest.Principal,
-		Fail: func(w http.ResponseWriter, r *http.Request, err error) { s.door.Fail(w, r, err) },
+		Fail:   func(w http.ResponseWriter, r *http.Request, err error) { s.door.Fail(w, r, err) },
+		Charge: func(ctx context.Context) error { return s.door.Charge(ctx) },
 	})
 	c := s.Config
 	s.door, err = rest.New(rest.Config{

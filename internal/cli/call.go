@@ -52,7 +52,7 @@ it is. ctxd tools shows what there is.`),
 		if err != nil {
 			return err
 		}
-		req := action.Request{Principal: identity.Local(), Tool: args[0], Arguments: arguments, Actor: *agent}
+		req := action.Request{ID: app.NewID(), Principal: identity.Local(), Tool: args[0], Arguments: arguments, Actor: *agent}
 		if *workspace != "" {
 			req.Where.Body = workspace
 		}
@@ -64,12 +64,21 @@ it is. ctxd tools shows what there is.`),
 			err = closeErr
 		}
 		if err != nil {
-			return err
+			return failedCall{err, req.ID}
 		}
 		return c.show(res)
 	}
 	return cmd
 }
+
+// failedCall names the call that failed, as its events do.
+type failedCall struct {
+	error
+	id string
+}
+
+// Unwrap gives what went wrong.
+func (f failedCall) Unwrap() error { return f.error }
 
 func (c *command) show(res *action.Result) error {
 	if !c.json {
@@ -112,12 +121,17 @@ func parameters(name string) map[string]parameter {
 func parseArguments(name string, words []string) ([]byte, error) {
 	known := parameters(name)
 	out := map[string]any{}
+	whole := map[string]bool{} // keys that have their value: a second one would silently win
 	for _, w := range words {
 		key, value, ok := strings.Cut(w, "=")
 		if !ok || key == "" || key == ":" {
 			return nil, usage{fmt.Errorf("%q is neither KEY=VALUE nor KEY:=JSON", w)}
 		}
-		if raw := strings.TrimSuffix(key, ":"); raw != key {
+		raw := strings.TrimSuffix(key, ":")
+		if _, there := out[raw]; there && (raw != key || whole[raw] || known[raw].Type != "array") {
+			return nil, usage{fmt.Errorf("%s stands twice", raw)}
+		}
+		if whole[raw] = raw != key; whole[raw] {
 			v, err := jsondoc.Decode([]byte(value))
 			if err != nil {
 				return nil, usage{fmt.Errorf("%s: %w", raw, err)}

@@ -89,6 +89,10 @@ func (c *command) complain(err error) {
 	if f.Details != nil {
 		out["details"] = f.Details
 	}
+	var call failedCall
+	if errors.As(err, &call) {
+		out["request_id"] = call.id
+	}
 	raw, mErr := json.Marshal(out)
 	if mErr != nil {
 		raw = []byte(message)

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,6 +32,7 @@ type Principal struct {
 
 	scopes     map[catalog.Scope]bool
 	workspaces map[string]bool // nil: all
+	token      *Token          // nil without a token
 }
 
 // Local is the principal of callers on loopback while no token is configured: it holds every scope that the public contract
@@ -118,7 +120,7 @@ func NewTable(tokens []Token, now func() time.Time) *Table {
 func (tok Token) principal() Principal {
 	p := Principal{
 		ID: "team:" + tok.ID, Kind: tok.Kind, TokenID: tok.ID, Roles: tok.Roles, Groups: tok.Groups, Expires: tok.Expires,
-		scopes: map[catalog.Scope]bool{},
+		scopes: map[catalog.Scope]bool{}, token: &tok,
 	}
 	if p.Kind == "" {
 		p.Kind = "service"
@@ -203,7 +205,8 @@ func (g *Gate) Authenticate(headers []string) (Principal, error) {
 	return p, nil
 }
 
-// Valid says whether a principal that was let in before would be let in again.
+// Valid says whether a principal that was let in before would be let in again, as the same. A token that has kept its id but
+// not its secret, its scopes, its workspaces or its end is another one.
 func (g *Gate) Valid(p Principal) bool {
 	t := g.table.Load()
 	if p.TokenID == "" {
@@ -211,7 +214,7 @@ func (g *Gate) Valid(p Principal) bool {
 	}
 	for _, known := range t.principals {
 		if known.TokenID == p.TokenID {
-			return !known.expired(t.now())
+			return !known.expired(t.now()) && reflect.DeepEqual(known.token, p.token)
 		}
 	}
 	return false

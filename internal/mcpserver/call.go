@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"runtime/debug"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,15 +22,36 @@ const (
 	metaConversation = "ctxd/conversation"
 )
 
-// take runs tools/call through the pipeline and leaves the rest to the SDK.
+// take runs tools/call through the pipeline and leaves the rest to the SDK, which would let a panic end the process.
 func (s *Server) take(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		call, ok := req.(*mcp.CallToolRequest)
-		if !ok || method != "tools/call" {
-			return next(ctx, method, req)
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				s.Logger.Error("request failed", "method", method, "cause", fmt.Sprintf("panic: %v\n%s", v, debug.Stack()))
+				res, err = nil, rpcError(fault.New(catalog.Internal, "the server failed; its log says why"))
+			}
+		}()
+		if call, ok := req.(*mcp.CallToolRequest); ok && method == "tools/call" {
+			return s.call(ctx, call)
 		}
-		return s.call(ctx, call)
+		if err := s.anywhere(req.GetExtra()); err != nil {
+			return nil, rpcError(err)
+		}
+		return next(ctx, method, req)
 	}
+}
+
+// anywhere checks the workspace of a request whose answer does not depend on it, as REST does.
+func (s *Server) anywhere(extra *mcp.RequestExtra) error {
+	if s.flights.stdio != "" || extra == nil {
+		return nil
+	}
+	f, ok := s.flights.find(extra.Header)
+	if !ok || f.header == nil && f.query == nil {
+		return nil
+	}
+	_, err := s.Pipeline.Locate(f.principal, action.Where{Header: f.header, Query: f.query})
+	return err
 }
 
 func (s *Server) call(ctx context.Context, call *mcp.CallToolRequest) (mcp.Result, error) {
@@ -50,33 +73,63 @@ func (s *Server) call(ctx context.Context, call *mcp.CallToolRequest) (mcp.Resul
 
 // request says who calls from where. The context that comes back ends with the HTTP request too, which the SDK's does not.
 func (s *Server) request(ctx context.Context, call *mcp.CallToolRequest) (action.Request, context.Context, func(), error) {
-	req := action.Request{ID: s.NewID(), Tool: call.Params.Name, Arguments: call.Params.Arguments, Conversation: call.Session.ID()}
-	req.Actor = actor(call)
+	req := action.Request{ID: s.NewID(), Tool: call.Params.Name, Arguments: call.Params.Arguments, Client: clientName(call)}
 	done := func() {}
-	if call.Extra != nil && call.Extra.Header != nil {
-		f, ok := s.flights.find(call.Extra.Header)
+	if s.flights.stdio != "" {
+		req.Principal, req.Conversation = identity.Local(), s.flights.stdio
+		ctx, done = until(ctx, s.flights.running)
+	} else {
+		f, ok := s.flights.find(header(call))
 		if !ok {
 			return req, ctx, done, fault.New(catalog.RequestCanceled, "the caller went away")
 		}
+		var err error
+		if ctx, done, err = s.enter(ctx, f); err != nil {
+			return req, ctx, done, err
+		}
 		req.Principal, req.Where.Header, req.Where.Query = f.principal, f.header, f.query
+		req.Actor, req.Conversation = f.actor, call.Session.ID()
 		if req.Conversation == "" {
 			req.Conversation = f.conversation
 		}
-		if f.actor != "" {
-			req.Actor = f.actor
-		}
-		ctx, done = until(ctx, f.ctx)
-	} else {
-		req.Principal, req.Conversation = identity.Local(), s.flights.stdio
 	}
 	if v, there := call.Params.Meta[metaConversation]; there {
 		c, ok := v.(string)
-		if !ok {
-			return req, ctx, done, fault.New(catalog.InvalidRequest, "_meta[%q] must be a string", metaConversation)
+		if !ok || c == "" {
+			done()
+			return req, ctx, func() {}, fault.New(catalog.InvalidRequest, "_meta[%q] must be an id", metaConversation)
 		}
 		req.Conversation = c
 	}
 	return req, ctx, done, nil
+}
+
+// header finds the headers that the call came with; nil where the SDK knows none.
+func header(call *mcp.CallToolRequest) http.Header {
+	if call.Extra == nil {
+		return nil
+	}
+	return call.Extra.Header
+}
+
+// enter begins a call of an HTTP request. The calls of a batch take turns, and each counts as a request: one request must not
+// be a way around the limits on many (http.md L1).
+func (s *Server) enter(ctx context.Context, f *flight) (context.Context, func(), error) {
+	ctx, done := until(ctx, f.ctx)
+	select {
+	case f.turn <- struct{}{}:
+	case <-ctx.Done():
+		done()
+		return ctx, func() {}, ctx.Err()
+	}
+	leave := func() { <-f.turn; done() }
+	if f.calls++; f.calls > 1 && s.Charge != nil {
+		if err := s.Charge(f.ctx); err != nil {
+			leave()
+			return ctx, func() {}, err
+		}
+	}
+	return ctx, leave, nil
 }
 
 // until is ctx, ended also when other ends.
@@ -86,18 +139,12 @@ func until(ctx, other context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// actor is the name that the client gives itself, as far as it is fit to be shown.
-func actor(call *mcp.CallToolRequest) string {
-	info := call.ClientInfo()
-	if info == nil || len(info.Name) > action.MaxActor {
-		return ""
+// clientName is the name that the client program gives itself.
+func clientName(call *mcp.CallToolRequest) string {
+	if info := call.ClientInfo(); info != nil {
+		return info.Name
 	}
-	for _, c := range info.Name {
-		if c < ' ' || c == 0x7f {
-			return ""
-		}
-	}
-	return info.Name
+	return ""
 }
 
 // failed tells a fault (http.md X3): what a tool or its arguments did wrong is a result that a model can read; what the call
@@ -106,7 +153,7 @@ func failed(callID string, f *fault.Fault) (mcp.Result, error) {
 	asResult := f.Code == catalog.ToolError && f.Reason() != "unknown_tool" || f.Code == catalog.InvalidArguments ||
 		f.Code == catalog.RequestTimeout || f.Code == catalog.StoreUnavailable || f.Code == catalog.Overloaded || f.Code == catalog.Internal
 	if !asResult {
-		return nil, rpcError(f)
+		return nil, callError(callID, f)
 	}
 	meta := mcp.Meta{"error_code": f.Code, "callId": callID, "retryable": f.Row().Retryable}
 	if f.Details != nil {
@@ -119,11 +166,19 @@ func failed(callID string, f *fault.Fault) (mcp.Result, error) {
 }
 
 // rpcError is a fault as an error of JSON-RPC, its code beside it for clients to branch on.
-func rpcError(err error) error {
+func rpcError(err error) error { return callError("", err) }
+
+// callError is rpcError for a call, whose events have the id.
+func callError(callID string, err error) error {
 	f := fault.From(err)
 	row := f.Row()
-	data, mErr := json.Marshal(map[string]any{"error_code": f.Code, "retryable": row.Retryable, "details": f.Details})
-	if f.Details == nil || mErr != nil {
+	data, mErr := json.Marshal(struct {
+		Code      catalog.ErrorCode `json:"error_code"`
+		Retryable bool              `json:"retryable"`
+		Details   any               `json:"details,omitempty"`
+		CallID    string            `json:"callId,omitempty"`
+	}{f.Code, row.Retryable, f.Details, callID})
+	if mErr != nil {
 		data = fmt.Appendf(nil, `{"error_code":%q,"retryable":%t}`, f.Code, row.Retryable)
 	}
 	return &jsonrpc.Error{Code: int64(row.JSONRPC), Message: f.Message, Data: data}

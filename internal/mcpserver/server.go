@@ -37,8 +37,7 @@ type Config struct {
 	Stateful   bool
 	Principal  func(context.Context) identity.Principal        // who asks, by the context of the request
 	Fail       func(http.ResponseWriter, *http.Request, error) // answers with the envelope
-	RequestID  func(context.Context) string                    // names the request in the log
-	Fault      func(requestID string, err error)               // hears of faults of the SDK; nil: nobody does
+	Charge     func(context.Context) error                     // counts one more call of a request; nil: nobody does
 	SessionTTL time.Duration                                   // how long an idle session lives
 	Secret     []byte                                          // binds session ids to principals
 }
@@ -104,7 +103,7 @@ func (s *Server) newServer(sessionID func() string) *mcp.Server {
 func (s *Server) sign(id, principal string) string {
 	mac := hmac.New(sha256.New, s.Secret)
 	mac.Write([]byte(id + "\x00" + principal))
-	return id + "." + hex.EncodeToString(mac.Sum(nil)[:16])
+	return id + "." + hex.EncodeToString(mac.Sum(nil)[:12]) // it is a conversation too, whose ids have at most 64 characters
 }
 
 func (s *Server) owns(session, principal string) bool {

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"sync"
@@ -20,89 +21,13 @@ const maxLine = 16 << 20
 // ServeStdio speaks with one client over a pair of streams until one of them or ctx ends. The whole of it is one
 // conversation. A line that is no message is answered and passed over: the SDK would end the session over it.
 func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	s.flights.stdio = s.NewID()
+	s.flights.stdio, s.flights.running = s.NewID(), ctx
 	w := &lockedWriter{w: out}
 	r, feed := io.Pipe()
-	go func() { feed.CloseWithError(sift(in, feed, w)) }()
+	p := &pending{out: w, open: map[any]*batch{}, answered: make(chan struct{}, 1)}
+	go func() { feed.CloseWithError((&sieve{feed: feed, out: w, pending: p}).run(in)) }()
 	defer in.Close() // ends the goroutine: what it reads has no context
-	return s.newServer(nil).Run(ctx, drained{&mcp.IOTransport{Reader: r, Writer: w, MaxLineLength: -1}})
-}
-
-// drained is a transport whose input ends only when every request in it is answered: the SDK drops what still runs when the
-// input ends, and a client that pipes its requests in would never see those answers.
-type drained struct{ mcp.Transport }
-
-// Connect implements mcp.Transport.
-func (d drained) Connect(ctx context.Context) (mcp.Connection, error) {
-	c, err := d.Transport.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &drainedConn{Connection: c, open: map[any]bool{}, answered: make(chan struct{}, 1), closed: make(chan struct{})}, nil
-}
-
-type drainedConn struct {
-	mcp.Connection
-	mu       sync.Mutex
-	open     map[any]bool // ids of requests without an answer
-	answered chan struct{}
-	closing  sync.Once
-	closed   chan struct{}
-}
-
-// Read implements mcp.Connection.
-func (c *drainedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	m, err := c.Connection.Read(ctx)
-	if req, ok := m.(*jsonrpc.Request); ok && err == nil && req.IsCall() {
-		c.mu.Lock()
-		c.open[req.ID.Raw()] = true
-		c.mu.Unlock()
-	}
-	for errors.Is(err, io.EOF) && c.waiting() > 0 {
-		select {
-		case <-c.answered:
-		case <-c.closed:
-			return m, err
-		case <-ctx.Done():
-			return m, err
-		}
-	}
-	return m, err
-}
-
-func (c *drainedConn) waiting() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.open)
-}
-
-// Write implements mcp.Connection. Errors that the SDK made by itself get our code beside theirs.
-func (c *drainedConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	resp, ok := m.(*jsonrpc.Response)
-	if !ok {
-		return c.Connection.Write(ctx, m)
-	}
-	var e *jsonrpc.Error
-	if errors.As(resp.Error, &e) {
-		coded := *e
-		coded.Data = dataWithCode(e.Code, e.Data)
-		resp = &jsonrpc.Response{ID: resp.ID, Error: &coded}
-	}
-	err := c.Connection.Write(ctx, resp)
-	c.mu.Lock()
-	delete(c.open, resp.ID.Raw())
-	c.mu.Unlock()
-	select {
-	case c.answered <- struct{}{}:
-	default:
-	}
-	return err
-}
-
-// Close implements mcp.Connection.
-func (c *drainedConn) Close() error {
-	c.closing.Do(func() { close(c.closed) })
-	return c.Connection.Close()
+	return s.newServer(nil).Run(ctx, drained{&mcp.IOTransport{Reader: r, Writer: w, MaxLineLength: -1}, p})
 }
 
 // lockedWriter lets the SDK and the sieve write whole lines.
@@ -111,28 +36,36 @@ type lockedWriter struct {
 	w  io.WriteCloser
 }
 
+// Write implements io.Writer.
 func (l *lockedWriter) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(b)
 }
 
+// Close implements io.Closer.
 func (l *lockedWriter) Close() error { return l.w.Close() }
 
-// sift passes on the lines that are messages, and answers the others. It returns what ended the input.
-func sift(in io.Reader, feed io.Writer, out io.Writer) error {
+// sieve passes on the lines that are messages, and answers the others.
+type sieve struct {
+	feed, out io.Writer
+	pending   *pending
+}
+
+// run returns what ended the input.
+func (v *sieve) run(in io.Reader) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := readLine(lines)
 		if errors.Is(err, errLongLine) {
-			if err := complain(out, -32600, fault.New(catalog.PayloadTooLarge, "a message is longer than %d bytes", maxLine)); err != nil {
+			if err := v.refuse(nil, -32600, fault.New(catalog.PayloadTooLarge, "a message is longer than %d bytes", maxLine)); err != nil {
 				return err
 			}
 			continue
 		}
-		if len(trim(line)) > 0 {
-			if sErr := pass(line, feed, out); sErr != nil {
-				return sErr
+		if line = trim(line); len(line) > 0 {
+			if vErr := v.pass(line); vErr != nil {
+				return vErr
 			}
 		}
 		if err != nil {
@@ -141,11 +74,45 @@ func sift(in io.Reader, feed io.Writer, out io.Writer) error {
 	}
 }
 
-func pass(line []byte, feed, out io.Writer) error {
-	if _, bad := parse(line); bad != nil {
-		return complain(out, -32700, fault.From(bad))
+// pass hands a line to the SDK, message by message: it takes a batch for broken in which a notification stands.
+func (v *sieve) pass(line []byte) error {
+	m, err := parse(line)
+	if err != nil {
+		return v.refuse(m.id, rpcCode(err), err)
 	}
-	_, err := feed.Write(append(trim(line), '\n'))
+	list := []json.RawMessage{line}
+	if m.batch {
+		if err := json.Unmarshal(line, &list); err != nil {
+			return v.refuse(nil, -32600, fault.New(catalog.InvalidRequest, "the batch cannot be read"))
+		}
+	}
+	var ids []any
+	var lines []byte
+	for _, raw := range list {
+		msg, err := jsonrpc.DecodeMessage(raw)
+		if err != nil {
+			return v.refuse(m.id, -32600, fault.New(catalog.InvalidRequest, "the line is no JSON-RPC message"))
+		}
+		if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
+			ids = append(ids, req.ID.Raw())
+		}
+		lines = append(append(lines, raw...), '\n')
+	}
+	if !v.pending.add(ids, m.batch) {
+		return v.refuse(m.id, -32600, fault.New(catalog.InvalidRequest, "the id of a message is in use"))
+	}
+	_, err = v.feed.Write(lines)
+	return err
+}
+
+// refuse answers a line that is not passed on.
+func (v *sieve) refuse(id json.RawMessage, code int64, err error) error {
+	rpc := rpcError(err)
+	var e *jsonrpc.Error
+	if errors.As(rpc, &e) {
+		e.Code = code
+	}
+	_, err = v.out.Write(rpcReply(id, rpc))
 	return err
 }
 
@@ -174,10 +141,4 @@ func trim(line []byte) []byte {
 		line = line[:len(line)-1]
 	}
 	return line
-}
-
-// complain answers a line that could not be read.
-func complain(out io.Writer, code int64, f *fault.Fault) error {
-	_, err := out.Write(rpcLine(code, f))
-	return err
 }

@@ -25,8 +25,8 @@ var bans = []ban{
 		only: []string{"internal/app", "internal/store", "tools/..."},
 		mend: "take a clock from app: a field Now func() time.Time",
 		except: map[string]string{
-			"internal/rest/admit.go Server.readBody":        "deadlines of connections are by the clock of the kernel",
-			"internal/rest/server.go recorder.patience":     "deadlines of connections are by the clock of the kernel",
+			"internal/rest/admit.go Server.limitBody":       "deadlines of connections are by the clock of the kernel",
+			"internal/rest/recorder.go recorder.limit":      "deadlines of connections are by the clock of the kernel",
 			"internal/workspace/read.go Workspace.readOnce": "it is compared with the times that the file system gives",
 		},
 	},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -35,7 +36,13 @@ func (s *Server) guarded(route catalog.Route, h http.HandlerFunc) http.HandlerFu
 			s.Fail(w, r, fault.New(catalog.InvalidRequest, "Idempotency-Key is not supported by this build"))
 			return
 		}
-		if r.Method == http.MethodPost {
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			// Whoever reads a query next would pass over what it cannot read.
+			s.Fail(w, r, fault.New(catalog.InvalidRequest, "the query cannot be read: an escape is broken, or a semicolon stands in it"))
+			return
+		}
+		if r.Method == http.MethodPost || r.ContentLength != 0 {
+			// Also a body that nobody wants is read: net/http notices only behind it that a client has gone.
 			if err := s.readBody(w, r, route); err != nil {
 				s.Fail(w, r, err)
 				return
@@ -86,9 +93,16 @@ func (s *Server) authenticate(r *http.Request) (identity.Principal, error) {
 	return identity.Principal{}, err
 }
 
-// readBody reads the body of a POST once, within its limits of size and time.
+// limitBody bounds how long the client may take to send a body, whoever reads it: what a handler has left, net/http reads.
+func (s *Server) limitBody(w http.ResponseWriter, r *http.Request) {
+	if s.BodyTimeout > 0 && r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout)) // a test recorder has none
+	}
+}
+
+// readBody reads a body once, within its limits of size and time.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, route catalog.Route) error {
-	if route.ID != "" {
+	if route.ID != "" && r.Method == http.MethodPost {
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 			return fault.New(catalog.UnsupportedMediaType, "the body must be declared as Content-Type: application/json")
 		}
@@ -97,17 +111,14 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, route catalog.
 		w.Header().Set("Connection", "close") // the rest of the body is not worth reading
 		return s.tooLarge()
 	}
-	control := http.NewResponseController(w)
-	if s.BodyTimeout > 0 {
-		_ = control.SetReadDeadline(time.Now().Add(s.BodyTimeout)) // a test recorder has none
-	}
+	s.limitBody(w, r) // anew: it may have waited for its place
 	from := io.Reader(r.Body)
 	if s.MaxBody > 0 {
 		from = http.MaxBytesReader(w, r.Body, s.MaxBody)
 	}
 	body, err := io.ReadAll(from)
-	if s.BodyTimeout > 0 {
-		_ = control.SetReadDeadline(time.Time{})
+	if s.BodyTimeout > 0 && err == nil { // else the limit holds for net/http, which looks for the end of the body
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	var large *http.MaxBytesError
 	switch {

@@ -43,7 +43,7 @@ func level(who identity.Principal, asked *string, otherwise eventlog.Level) (eve
 	switch {
 	case l == eventlog.Full && !who.Has(catalog.ScopeAudit):
 		return l, fault.New(catalog.ScopeDenied, "redaction=full needs the scope audit, which this token does not hold")
-	case l == eventlog.Summary && !who.Has(catalog.ScopeEvents):
+	case !who.Has(catalog.ScopeEvents):
 		return eventlog.RefsOnly, nil
 	}
 	return l, nil

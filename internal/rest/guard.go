@@ -21,11 +21,20 @@ func (s *Server) guard(r *http.Request) error {
 	if len(origins) == 0 {
 		return nil
 	}
-	u, err := url.Parse(origins[0])
-	if len(origins) > 1 || err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !s.allowed(r, u.Host) {
+	host, ok := originHost(origins[0])
+	if len(origins) > 1 || !ok || !s.allowed(r, host) {
 		return fault.New(catalog.OriginDenied, "the Origin %q is foreign; --allowed-host adds names", clip(origins[0]))
 	}
 	return nil
+}
+
+// originHost is the host of an origin: a scheme, a host and perhaps a port (RFC 6454), and nothing that only looks so.
+func originHost(origin string) (string, bool) {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", false
+	}
+	return u.Host, strings.EqualFold(origin, u.Scheme+"://"+u.Host)
 }
 
 func clip(s string) string {

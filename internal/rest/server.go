@@ -82,9 +82,9 @@ func New(c Config) (*Server, error) {
 		ResponseErrorHandlerFunc: s.Fail,
 	})
 	rest.HandlerWithOptions(strict, rest.StdHTTPServerOptions{BaseRouter: reg, ErrorHandlerFunc: s.badParameter})
-	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
-		reg.HandleFunc(method+" /mcp", s.MCP.ServeHTTP)
-	}
+	reg.HandleFunc("POST /mcp", s.MCP.ServeHTTP)
+	reg.HandleFunc("GET /mcp", s.streamMCP)
+	reg.HandleFunc("DELETE /mcp", s.MCP.ServeHTTP)
 	if reg.err != nil {
 		return nil, reg.err
 	}
@@ -125,8 +125,8 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.s.Serve
 
 // ServeHTTP gives the request an id, and keeps out what is foreign before anything else is looked at.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rec := &recorder{ResponseWriter: w, now: s.Now, control: http.NewResponseController(w), timeout: s.WriteTimeout}
-	rec.patience(0) // what is left of the request before, on the same connection
+	rec := &recorder{ResponseWriter: w, now: s.Now, timeout: s.WriteTimeout}
+	rec.forget()
 	id := s.NewID()
 	rec.Header().Set("X-Request-Id", id)
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, method: r.Method}))
@@ -142,6 +142,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.Meter.Request(rec.headersAfter(started), rec.status)
 		}
 	}()
+	s.limitBody(rec, r)
 	if err := s.guard(r); err != nil {
 		s.Fail(rec, r, err)
 		return
@@ -188,60 +189,3 @@ func of(ctx context.Context) *request {
 
 // Principal is who asks, for the MCP handler.
 func Principal(ctx context.Context) identity.Principal { return of(ctx).principal }
-
-// recorder notes the status of an answer, and when its headers were sent.
-type recorder struct {
-	http.ResponseWriter
-	now     func() time.Time
-	control *http.ResponseController
-	timeout time.Duration // how long the client may take to accept a piece; 0: for ever
-	status  int
-	at      time.Time
-}
-
-// patience sets how long the next write may take; 0: for ever. It is the clock of the socket, not ours.
-func (w *recorder) patience(d time.Duration) {
-	if w.timeout <= 0 {
-		return
-	}
-	var at time.Time
-	if d > 0 {
-		at = time.Now().Add(d)
-	}
-	_ = w.control.SetWriteDeadline(at) // a test recorder has none
-}
-
-func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status, w.at = status, w.now()
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *recorder) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	w.patience(w.timeout)
-	return w.ResponseWriter.Write(b)
-}
-
-// Flush makes streaming handlers of other packages work.
-func (w *recorder) Flush() {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	if f, ok := w.ResponseWriter.(http.Flusher); ok {
-		f.Flush()
-	}
-}
-
-// Unwrap is for http.ResponseController.
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func (w *recorder) headersAfter(start time.Time) time.Duration {
-	if w.status == 0 {
-		return w.now().Sub(start)
-	}
-	return w.at.Sub(start)
-}

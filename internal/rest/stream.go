@@ -35,7 +35,7 @@ func (st *stream) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	st.s.Meter.StreamsActive.Add(1)
 	st.s.Meter.StreamsTotal.Add(1)
 	defer st.s.Meter.StreamsActive.Add(-1)
-	ctx, cancel := st.lifetime()
+	ctx, cancel := st.s.lifetime(st.ctx)
 	defer cancel()
 	st.run(ctx, out)
 	return nil
@@ -109,38 +109,6 @@ func (st *stream) count(b eventlog.Batch) {
 	} else {
 		st.s.Meter.EventsReplayed.Add(int64(len(b.Frames)))
 	}
-}
-
-// lifetime ends with the client, the server, and the token: revoked or expired, it must not go on reading.
-func (st *stream) lifetime() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(st.ctx)
-	who := of(st.ctx).principal
-	if !who.Expires.IsZero() {
-		ctx, cancel = withDeadline(ctx, cancel, who.Expires.Sub(st.s.Now()))
-	}
-	go func() {
-		for {
-			changed := st.s.Gate.Changed()
-			if !st.s.Gate.Valid(who) {
-				cancel()
-				return
-			}
-			select {
-			case <-changed:
-			case <-st.s.Stop:
-				cancel()
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return ctx, cancel
-}
-
-func withDeadline(ctx context.Context, parent context.CancelFunc, d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	return ctx, func() { cancel(); parent() }
 }
 
 // sseWriter frames events (http.md E7): id, event, data, in this order, with LF.

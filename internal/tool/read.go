@@ -80,7 +80,7 @@ func (t *Tools) read(ctx context.Context, r reading) (*readAnswer, error) {
 		return nil, err
 	}
 	if cached && r.cursor == nil && len(r.paths) == 1 {
-		if a := t.reads.answer(sections[0].doc, r.cacheKey(sections)); a != nil {
+		if a := t.reads.answer(sections[0].doc, r.cacheKey(query)); a != nil {
 			return a, nil
 		}
 	}
@@ -92,15 +92,16 @@ func (t *Tools) read(ctx context.Context, r reading) (*readAnswer, error) {
 	if cached {
 		a.Source = "cache"
 		if r.cursor == nil && len(r.paths) == 1 {
-			t.reads.keep(sections[0].doc, r.cacheKey(sections), a)
+			t.reads.keep(sections[0].doc, r.cacheKey(query), a)
 		}
 	}
 	return a, nil
 }
 
-// cacheKey is what an answer about one document depends on, beside the document.
-func (r *reading) cacheKey(sections []section) string {
-	return fmt.Sprintf("%s %s %d %v", r.tool, sections[0].mode.shown, r.budget, r.single)
+// cacheKey is what an answer about one document depends on, beside the document. The query is part of it, since the cursor
+// in the answer is good for no other spelling of the path.
+func (r *reading) cacheKey(query string) string {
+	return fmt.Sprintf("%s %d %v", query, r.budget, r.single)
 }
 
 // section is one file of an answer, or why it is not there.
@@ -174,7 +175,7 @@ func (t *Tools) section(ctx context.Context, r *reading, item int) (section, boo
 		if err != nil {
 			return section{}, false, err
 		}
-		s.sum = fmt.Sprintf("%s: %s, %d tok (%s) %s", rel, plural(doc.lines, "line"), tokens, doc.language(), doc.pointer(1, doc.lines))
+		s.sum = fmt.Sprintf("%s: %s, %d tok (%s) %s", oneLine(rel), plural(doc.lines, "line"), tokens, doc.language(), oneLine(doc.pointer(1, doc.lines)))
 	default:
 		s.pieces = doc.pieces
 	}

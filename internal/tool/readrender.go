@@ -94,11 +94,11 @@ func (d *drawing) draw(k int) *readAnswer {
 func (d *drawing) header(s *section) string {
 	switch {
 	case s.err != nil:
-		return s.path + ": " + strings.TrimPrefix(s.err.Message, s.path+": ") + "\n"
+		return oneLine(s.path) + ": " + strings.TrimPrefix(s.err.Message, s.path+": ") + "\n"
 	case s.sum != "":
 		return s.sum + "\n"
 	}
-	h := fmt.Sprintf("%s %dL", s.path, s.doc.lines)
+	h := fmt.Sprintf("%s %dL", oneLine(s.path), s.doc.lines)
 	if s.mode.name == "lines" {
 		h += " " + s.mode.shown
 	}
@@ -183,7 +183,7 @@ func (d *drawing) rest(k int) (next, omitted string) {
 	}
 	switch files := len(d.r.paths) - s.item; {
 	case p.piece < len(s.pieces) && files == 1:
-		return c.String(), fmt.Sprintf("%s from line %d of %d", s.path, s.pieces[p.piece].line, s.doc.lines)
+		return c.String(), fmt.Sprintf("%s from line %d of %d", oneLine(s.path), s.pieces[p.piece].line, s.doc.lines)
 	default:
 		return c.String(), plural(files, "file")
 	}
@@ -196,22 +196,14 @@ func (d *drawing) fallBack(ctx context.Context) error {
 		if s.err != nil || len(s.doc.content) > 4*len(s.sum) {
 			continue
 		}
-		raw := fmt.Sprintf("%s %dL\n%s", s.path, s.doc.lines, s.doc.content)
+		raw := fmt.Sprintf("%s %dL\n%s", oneLine(s.path), s.doc.lines, s.doc.content)
 		dearer, err := cheaper(ctx, raw, s.sum)
 		if err != nil {
 			return err
 		}
 		if dearer {
-			s.sum, s.pieces = "", s.doc.pieces
-		}
-	}
-	d.parts = nil
-	for i, s := range d.sections {
-		if len(s.pieces) == 0 {
-			d.parts = append(d.parts, place{i, 0, true})
-		}
-		for j := range s.pieces {
-			d.parts = append(d.parts, place{i, j, j == 0})
+			// One piece, as the line would be: a cursor into it would mean nothing to the next call.
+			s.sum, s.pieces = "", []piece{{0, len(s.doc.content), 1, true}}
 		}
 	}
 	return nil

@@ -1,0 +1,264 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxd/ctxd/api"
+	"github.com/ctxd/ctxd/gen/catalog"
+	"github.com/ctxd/ctxd/gen/tool"
+	"github.com/ctxd/ctxd/internal/rest"
+	"github.com/ctxd/ctxd/internal/testkit"
+)
+
+// sample is a request of a route that succeeds.
+func sample(r catalog.Route) (path, body string) {
+	path = r.Path
+	switch r.ID {
+	case "searchEvents":
+		path += "?q=a"
+	case "traceEvent":
+		path += "?id=1"
+	case "callTool":
+		body = `{"name":"ctx_session"}`
+	case "postMCP":
+		body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	}
+	return path, body
+}
+
+// R1: the routes of the catalogue are served and no other; what matches none is 404, a wrong method 405 with Allow, and a
+// POST that carries JSON-RPC is answered wherever it comes.
+func TestR1Routes(t *testing.T) {
+	t.Parallel()
+	s := testkit.Start(t, testkit.Settings{"max_login_failures": 0, "tokens": tokens(map[string]any{"id": "all", "scopes": []string{"search", "events", "audit"}})})
+	auth := []string{"Authorization", bearer("all")}
+	for _, r := range catalog.Routes {
+		path, body := sample(r)
+		if r.ID != "streamEvents" && !(r.Path == "/mcp" && r.Method != http.MethodPost) {
+			if a := s.Do(r.Method, path, body, auth...); a.Status != http.StatusOK {
+				t.Errorf("%s %s: %d %s", r.Method, path, a.Status, a.Body)
+			}
+		}
+		if a := s.Do(r.Method, path, body); r.Bearer != (a.Status == http.StatusUnauthorized) {
+			t.Errorf("%s %s without a token: %d %s", r.Method, path, a.Status, a.Body)
+		}
+		var allow []string
+		for _, other := range catalog.Routes {
+			if other.Path == r.Path {
+				allow = append(allow, other.Method)
+			}
+		}
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
+			if slices.Contains(allow, method) || method == "HEAD" && slices.Contains(allow, "GET") {
+				continue
+			}
+			a := s.Do(method, path, "", auth...)
+			said := a.Header.Get("Allow")
+			if a.Status != http.StatusMethodNotAllowed || method != "HEAD" && a.Code() != "method_not_allowed" {
+				t.Errorf("%s %s: %d %s", method, path, a.Status, a.Body)
+			}
+			for _, m := range allow {
+				if !slices.Contains(strings.Split(said, ", "), m) {
+					t.Errorf("%s %s: Allow is %q", method, path, said)
+				}
+			}
+			if a := s.Do(method, path, ""); r.Bearer != (a.Status == http.StatusUnauthorized) {
+				t.Errorf("%s %s without a token: %d %s", method, path, a.Status, a.Body)
+			}
+		}
+	}
+	for _, path := range []string{
+		"/", "/v1", "/v1/", "/v1/tools/", "/health/", "/v1/nope", "/V1/tools", "/v1/tools/call/x", "/docs", "/metrics", "/favicon.ico",
+		"//v1/tools", "/v1//tools", "/v1/../health", "/v1/./tools", "/v1/%2e%2e/health", "/v1/%2E/tools", "/v1%2ftools", "/v1/tools%2f", "/..%2f..%2fetc/passwd",
+		"/v1/tools%00", "/v1/tools%0d%0aX: y", "/v1/tools%20", "/%2fhealth", "/v1/tools;x=y", `/v1/\tools`,
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS"} {
+			if a := s.Do(method, path, "", auth...); a.Status != http.StatusNotFound || method != "HEAD" && a.Code() != "not_found" {
+				t.Errorf("%s %s: %d %s", method, path, a.Status, a.Body)
+			}
+			if a := s.Do(method, path, ""); a.Status != http.StatusUnauthorized {
+				t.Errorf("%s %s without a token: %d %s", method, path, a.Status, a.Body)
+			}
+		}
+	}
+	for _, path := range []string{"/", "/any", "/v1/mcp", "/messages"} {
+		if a := s.Do("POST", path, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, auth...); a.Status != 200 || !strings.Contains(string(a.Body), `"result"`) {
+			t.Errorf("JSON-RPC at %s: %d %s", path, a.Status, a.Body)
+		}
+		if a := s.Do("POST", path, `{"hello":1}`, auth...); a.Code() != "not_found" {
+			t.Errorf("JSON at %s: %d %s", path, a.Status, a.Body)
+		}
+	}
+}
+
+// What rest serves is what the catalogue lists.
+func TestR1NothingElseIsServed(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for _, r := range catalog.Routes {
+		want = append(want, r.Method+" "+r.Path)
+	}
+	slices.Sort(want)
+	var got []string
+	compose(t, plan{rest: func(c *rest.Config) {
+		s, err := rest.New(*c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = s.Routes()
+	}})
+	if !slices.Equal(got, want) {
+		t.Errorf("%v\n%v", got, want)
+	}
+}
+
+// HEAD is answered on every GET route as GET is, without a body, on the stream as well.
+func TestHEAD(t *testing.T) {
+	t.Parallel()
+	s := testkit.Start(t, nil)
+	for _, r := range catalog.Routes {
+		if r.Method != http.MethodGet {
+			continue
+		}
+		path, _ := sample(r)
+		a := s.Do(http.MethodHead, path, "")
+		want := http.StatusOK
+		if r.Path == "/mcp" {
+			want = http.StatusMethodNotAllowed // GET is as well, without sessions
+		}
+		if a.Status != want || len(a.Body) > 0 || a.Header.Get("Content-Type") == "" {
+			t.Errorf("HEAD %s: %d %v %q", path, a.Status, a.Header, a.Body)
+		}
+		if a := s.Do(http.MethodHead, path+"&limit=x", ""); strings.Contains(path, "?") && a.Status != http.StatusBadRequest && r.ID != "traceEvent" {
+			t.Errorf("HEAD %s&limit=x: %d", path, a.Status)
+		}
+	}
+	if n := s.Meter.StreamsActive.Load(); n != 0 {
+		t.Errorf("%d streams are open", n)
+	}
+}
+
+// R2: the document of the contract has its eleven routes and nothing but methods below a path; the whole one is the file.
+func TestR2Documents(t *testing.T) {
+	t.Parallel()
+	s := testkit.Start(t, nil)
+	whole, contract := s.Get("/openapi.json"), s.Get("/v1/openapi.json")
+	if string(whole.Body) != string(api.OpenAPI) {
+		t.Error("/openapi.json is not the file")
+	}
+	for name, a := range map[string]testkit.Answer{"/openapi.json": whole, "/v1/openapi.json": contract} {
+		var d struct {
+			OpenAPI      string                    `json:"openapi"`
+			Paths        map[string]map[string]any `json:"paths"`
+			ExternalDocs struct{ URL string }      `json:"externalDocs"`
+		}
+		a.Decode(t, &d)
+		if !strings.HasPrefix(d.OpenAPI, "3.0.") {
+			t.Errorf("%s: openapi %q", name, d.OpenAPI)
+		}
+		n := 0
+		for path, methods := range d.Paths {
+			for m := range methods {
+				n++
+				i := slices.IndexFunc(catalog.Routes, func(r catalog.Route) bool { return r.Path == path && r.Method == strings.ToUpper(m) })
+				if i < 0 || name == "/v1/openapi.json" && !catalog.Routes[i].Contract {
+					t.Errorf("%s: %s %s", name, m, path)
+				}
+			}
+		}
+		if want := map[string]int{"/openapi.json": len(catalog.Routes), "/v1/openapi.json": 11}[name]; n != want {
+			t.Errorf("%s has %d operations, not %d", name, n, want)
+		}
+		if name == "/v1/openapi.json" && d.ExternalDocs.URL != "/openapi.json" {
+			t.Errorf("externalDocs: %q", d.ExternalDocs.URL)
+		}
+		tag := a.Header.Get("ETag")
+		for _, c := range []struct {
+			held string
+			want int
+		}{{tag, 304}, {"W/" + tag, 304}, {`"x", ` + tag, 304}, {"*", 304}, {`"x"`, 200}, {strings.Trim(tag, `"`), 200}, {"", 200}} {
+			b := s.Get(name, "If-None-Match", c.held)
+			if b.Status != c.want || b.Status == 304 && (len(b.Body) > 0 || b.Header.Get("ETag") != tag) {
+				t.Errorf("%s, If-None-Match %s: %d, %d bytes", name, c.held, b.Status, len(b.Body))
+			}
+			if h := s.Do(http.MethodHead, name, "", "If-None-Match", c.held); h.Status != c.want {
+				t.Errorf("HEAD %s, If-None-Match %s: %d", name, c.held, h.Status)
+			}
+		}
+	}
+}
+
+// R3: every tool has types of its own in the document; requests are closed, answers open.
+func TestR3ToolTypes(t *testing.T) {
+	t.Parallel()
+	var d struct {
+		Components struct {
+			Schemas map[string]map[string]any `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(api.OpenAPI, &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range tool.Specs {
+		name := ""
+		for part := range strings.SplitSeq(spec.Name, "_") {
+			name += strings.ToUpper(part[:1]) + part[1:]
+		}
+		in, out, call := d.Components.Schemas[name+"Input"], d.Components.Schemas[name+"Output"], d.Components.Schemas[name+"Call"]
+		if in == nil || call == nil || out == nil && slices.Contains([]string{"CtxRead", "CtxSearch", "CtxTree"}, name) { // others share one
+			t.Errorf("%s: input %v, output %v, call %v", name, in != nil, out != nil, call != nil)
+			continue
+		}
+		if in["oneOf"] != nil {
+			continue // one type for each action
+		}
+		if in["additionalProperties"] != false || call["additionalProperties"] != false || out["additionalProperties"] == false {
+			t.Errorf("%s: requests are closed and answers open: %v %v %v", name, in["additionalProperties"], call["additionalProperties"], out["additionalProperties"])
+		}
+	}
+}
+
+// R5: pages of tools.
+func TestR5Tools(t *testing.T) {
+	t.Parallel()
+	s := testkit.Start(t, nil)
+	type page struct {
+		Tools                []json.RawMessage
+		Total, Offset, Limit int
+	}
+	for query, want := range map[string][3]int{ // tools, offset, limit
+		"": {len(tool.Specs), 0, 200}, "?limit=0": {0, 0, 0}, "?limit=2": {2, 0, 2}, "?limit=501": {len(tool.Specs), 0, 500},
+		"?limit=1000000000": {len(tool.Specs), 0, 500}, "?offset=5&limit=500": {len(tool.Specs) - 5, 5, 500}, "?offset=1000000": {0, len(tool.Specs), 200},
+	} {
+		var p page
+		a := s.Get("/v1/tools" + query)
+		a.Decode(t, &p)
+		if got := [3]int{len(p.Tools), p.Offset, p.Limit}; got != want || p.Total != len(tool.Specs) || strings.Contains(string(a.Body), "null") {
+			t.Errorf("%s: %v of %d, want %v", query, got, p.Total, want)
+		}
+	}
+	var all struct {
+		Tools []struct {
+			Name   string          `json:"name"`
+			Input  json.RawMessage `json:"input_schema"`
+			Sha256 string          `json:"schema_sha256"`
+		} `json:"tools"`
+	}
+	s.Get("/v1/tools").Decode(t, &all)
+	var names []string
+	for _, e := range all.Tools {
+		names = append(names, e.Name)
+		if sum := sha256.Sum256(e.Input); hex.EncodeToString(sum[:]) != e.Sha256 {
+			t.Errorf("%s: another hash", e.Name)
+		}
+	}
+	if !slices.IsSorted(names) {
+		t.Errorf("%v", names)
+	}
+}
