@@ -68,6 +68,34 @@ func TestJudgeSaysHowToMend(t *testing.T) {
 	}
 }
 
+// Of several forms, only what is wrong with the one that was meant is told.
+func TestJudgeFollowsTheFormThatWasMeant(t *testing.T) {
+	t.Parallel()
+	s, err := Named("capability-v1#/$defs/ApprovalRule")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		`{"operator":"all","rules":[{"operator":"role","nmae":"x"}]}`:    `/rules/0 "name" is missing; /rules/0/nmae "nmae" is unknown`,
+		`{"operator":"delegated_authority","scope":"x","max_risk":"no"}`: `/max_risk must be one of low, medium, high, critical`,
+		`{"operator":"quorum","rules":[]}`:                               `"required" is missing`,
+		`{"operator":"most","rules":[]}`:                                 `has none of the forms that it may have`,
+		`7`:                                                              `has none of the forms that it may have`,
+	} {
+		v, err := jsondoc.Decode([]byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, d := range s.Judge(v) {
+			said = append(said, strings.TrimSpace(d.Pointer+" "+d.Message))
+		}
+		if got := strings.Join(said, "; "); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
 // A flood of faults is told in part, in a fixed order.
 func TestDetailsAreBounded(t *testing.T) {
 	t.Parallel()

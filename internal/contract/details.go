@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,13 +39,67 @@ func details(err error) []fault.Detail {
 }
 
 func leaves(e *jsonschema.ValidationError, visit func(*jsonschema.ValidationError)) {
-	if len(e.Causes) == 0 {
+	causes := e.Causes
+	switch e.ErrorKind.(type) {
+	case *kind.OneOf, *kind.AnyOf:
+		if meant := slices.DeleteFunc(slices.Clone(causes), wrongForm(e)); len(meant) == 1 {
+			causes = meant // one form was meant: what is wrong with the others helps nobody
+		} else {
+			causes = nil
+		}
+	}
+	if len(causes) == 0 {
 		visit(e)
 		return
 	}
-	for _, c := range e.Causes {
+	for _, c := range causes {
 		leaves(c, visit)
 	}
+}
+
+// wrongForm says whether a form of a oneOf was not meant: the value has another type, or another word in the member that tells
+// the forms apart, which is the one whose word is wrong in most of them.
+func wrongForm(choice *jsonschema.ValidationError) func(*jsonschema.ValidationError) bool {
+	depth := len(choice.InstanceLocation)
+	votes := map[string]int{}
+	for _, form := range choice.Causes {
+		for name := range wrongWords(form, depth) {
+			votes[name]++
+		}
+	}
+	tag := ""
+	for _, name := range slices.Sorted(maps.Keys(votes)) {
+		if tag == "" || votes[name] > votes[tag] {
+			tag = name
+		}
+	}
+	return func(form *jsonschema.ValidationError) bool {
+		return wrongType(form, depth) || wrongWords(form, depth)[tag]
+	}
+}
+
+// wrongWords are the members of a value at a depth that have a word which its form does not allow.
+func wrongWords(e *jsonschema.ValidationError, depth int) map[string]bool {
+	out := map[string]bool{}
+	switch e.ErrorKind.(type) {
+	case *kind.Const, *kind.Enum:
+		if len(e.InstanceLocation) == depth+1 {
+			out[e.InstanceLocation[depth]] = true
+		}
+	case *kind.OneOf, *kind.AnyOf: // its forms are another choice
+	default:
+		for _, c := range e.Causes {
+			maps.Copy(out, wrongWords(c, depth))
+		}
+	}
+	return out
+}
+
+func wrongType(e *jsonschema.ValidationError, depth int) bool {
+	if _, ok := e.ErrorKind.(*kind.Type); ok {
+		return len(e.InstanceLocation) == depth
+	}
+	return slices.ContainsFunc(e.Causes, func(c *jsonschema.ValidationError) bool { return wrongType(c, depth) })
 }
 
 // explain says in our words what is wrong at one place. Values are not repeated: they may be long, or secret.
@@ -90,6 +145,8 @@ func explain(e *jsonschema.ValidationError) []fault.Detail {
 		return one("must be at least %s", k.Want.RatString())
 	case *kind.Maximum:
 		return one("must be at most %s", k.Want.RatString())
+	case *kind.OneOf, *kind.AnyOf:
+		return one("has none of the forms that it may have")
 	default:
 		return one("%s", e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 	}

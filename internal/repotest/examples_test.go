@@ -23,9 +23,6 @@ const partsSchema = "tool-parts"
 // exampleName is valid-<what it shows>.json or invalid-<keyword that is broken>-<where>.json.
 var exampleName = regexp.MustCompile(`^(valid|invalid)-([a-z0-9]+)(-[a-z0-9-]+)?\.json$`)
 
-// composed are the keywords for which an error has one entry per branch.
-var composed = map[string]bool{"oneof": true, "anyof": true}
-
 // schemaOf is the name by which internal/contract knows the schema of a folder.
 func schemaOf(folder string) string {
 	if file, part, ok := strings.Cut(folder, "."); ok {
@@ -93,31 +90,12 @@ func checkExample(name, kind, keyword string, details []fault.Detail) []problem 
 		return nil
 	case len(details) == 0:
 		return []problem{{name, "is valid", mend}}
-	case composed[keyword]:
-		if len(details) < 2 || !onePlace(details) {
-			return []problem{{name, "does not break one choice: " + told(details), mend}}
-		}
 	case len(details) > 1:
 		return []problem{{name, "breaks several rules: " + told(details), "break one"}}
 	case details[0].Reason != keyword:
 		return []problem{{name, fmt.Sprintf("breaks %q: %s", details[0].Reason, told(details)), mend}}
 	}
 	return nil
-}
-
-// onePlace says whether all details are below one member of the root.
-func onePlace(details []fault.Detail) bool {
-	common := strings.Split(details[0].Pointer, "/")
-	for _, d := range details {
-		here := strings.Split(d.Pointer, "/")
-		for i := range common {
-			if i >= len(here) || here[i] != common[i] {
-				common = common[:i]
-				break
-			}
-		}
-	}
-	return len(common) > 1
 }
 
 func told(details []fault.Detail) string {
@@ -152,7 +130,7 @@ func TestWrongExamplesAreCaught(t *testing.T) {
 		dir+"invalid-type-is-valid.json: is valid",
 		dir+"invalid-type-two.json: breaks several rules",
 		dir+"invalid-enum-other.json: breaks \"type\"",
-		dir+"invalid-oneof-no-choice.json: does not break one choice",
+		dir+"invalid-oneof-no-choice.json: breaks \"type\"",
 		dir+"invalid-type-broken.json: cannot be judged",
 		dir+"example.json: has no name of an example",
 		examplesDir+"/nowhere/valid-a.json: cannot be judged",
