@@ -39,6 +39,7 @@ type composed struct {
 	pipeline *action.Pipeline
 	stop     chan struct{}
 	gate     *identity.Gate
+	door     *rest.Server
 }
 
 // compose starts a server on loopback, which ends with the test.
@@ -103,6 +104,7 @@ func (c *composed) serve(t testing.TB, p plan) {
 	if door, err = rest.New(rc); err != nil {
 		t.Fatal(err)
 	}
+	c.door = door
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
