@@ -262,3 +262,42 @@ func TestR5Tools(t *testing.T) {
 		t.Errorf("%v", names)
 	}
 }
+
+// R6: the capabilities have their keys in order and the same bytes on every call and after a restart, and no secret in them.
+func TestR6Capabilities(t *testing.T) {
+	t.Parallel()
+	set := onData(t, testkit.Settings{"project_root": repository(t), "auth_token": "a-secret-token-of-somebody", "tokens": tokens(everything("ci", nil))})
+	auth := []string{"Authorization", bearer("ci")}
+	s := testkit.Start(t, set)
+	body := string(s.Get("/v1/capabilities", auth...).Body)
+	at := 0
+	for _, key := range []string{"contract_version", "server", "plane", "transports", "presets", "read_modes", "tools", "features", "extensions", "contracts", "contract_status"} {
+		i := strings.Index(body, `"`+key+`":`)
+		if i < at {
+			t.Errorf("%s stands at %d, before what precedes it", key, i)
+		}
+		at = i
+	}
+	for _, secret := range []string{"a-secret-token", "secret-of-ci", "sha256", set["data_dir"].(string), set["project_root"].(string), "ci\""} {
+		if strings.Contains(body, secret) {
+			t.Errorf("%s stands in %s", secret, body)
+		}
+	}
+	s.Call(`{"name":"ctx_session"}`, auth...)
+	if again := string(s.Get("/v1/capabilities", auth...).Body); again != body {
+		t.Errorf("%s\n%s", body, again)
+	}
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if again := string(testkit.Start(t, set).Get("/v1/capabilities", auth...).Body); again != body {
+		t.Errorf("after a restart: %s\n%s", body, again)
+	}
+	var manifest map[string]json.RawMessage
+	testkit.Start(t, nil).Get("/v1/manifest").Decode(t, &manifest)
+	for _, key := range []string{"schema_version", "counts", "read_modes", "tools"} {
+		if manifest[key] == nil {
+			t.Errorf("no %s in the manifest", key)
+		}
+	}
+}
