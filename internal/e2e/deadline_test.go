@@ -199,7 +199,7 @@ func TestL2RequestTimeout(t *testing.T) {
 		if got.code != "request_timeout" || got.text != "" {
 			t.Errorf("%v", got)
 		}
-		events := history(t, d.Observer(t), "c")
+		events := recorded(t, d, "c", 1)
 		if len(events) != 1 || events[0].says("outcome") != "timeout" {
 			t.Errorf("%+v", events)
 		}
