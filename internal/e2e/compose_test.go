@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -30,6 +31,7 @@ type plan struct {
 	mcp      func(*mcpserver.Config)
 	tokens   []identity.Token
 	stateful bool
+	buffer   int // of a connection for what is written, in bytes; 0: as the system has it
 }
 
 // composed is a server that is put together here, for what no configuration can set.
@@ -111,7 +113,7 @@ func (c *composed) serve(t testing.TB, p plan) {
 	}
 	srv := &http.Server{Handler: door, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(rest.Listener(l)) }()
+	go func() { served <- srv.Serve(rest.Listener(buffered{l, p.buffer})) }()
 	base := &http.Transport{}
 	t.Cleanup(func() {
 		base.CloseIdleConnections()
@@ -119,6 +121,21 @@ func (c *composed) serve(t testing.TB, p plan) {
 		<-served
 	})
 	c.Server = &testkit.Server{T: t, URL: "http://" + l.Addr().String(), Client: &http.Client{Transport: contracttest.Transport{Base: base}}, Logs: logs}
+}
+
+// buffered is a listener whose connections have a buffer of that size for what is written.
+type buffered struct {
+	net.Listener
+	size int
+}
+
+// Accept implements net.Listener.
+func (b buffered) Accept() (net.Conn, error) {
+	c, err := b.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok && b.size > 0 {
+		err = errors.Join(err, tcp.SetWriteBuffer(b.size))
+	}
+	return c, err
 }
 
 // pipe serves stdio over the composed pipeline: what the client writes to in reaches it.
