@@ -30,6 +30,7 @@ type plan struct {
 	rest     func(*rest.Config)
 	mcp      func(*mcpserver.Config)
 	tokens   []identity.Token
+	now      func() time.Time // by which tokens end; time.Now when nil
 	stateful bool
 	buffer   int // of a connection for what is written, in bytes; 0: as the system has it
 }
@@ -60,7 +61,10 @@ func compose(t testing.TB, p plan) *composed {
 			t.Errorf("closing the engine: %v", err)
 		}
 	})
-	c := &composed{engine: e, stop: make(chan struct{}), gate: identity.NewGate(identity.NewTable(p.tokens, time.Now))}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	c := &composed{engine: e, stop: make(chan struct{}), gate: identity.NewGate(identity.NewTable(p.tokens, p.now))}
 	mem := memory.New(e.Store, e.Meter, time.Now)
 	var handlers action.Handlers = tool.New(mem)
 	if p.tools != nil {
@@ -97,7 +101,7 @@ func (c *composed) serve(t testing.TB, p plan) {
 		Rate: limit.NewRate(0, 0, time.Now), Failures: limit.NewRate(0, 0, time.Now),
 		Concurrency: limit.NewGate(0, 0, 0), Streams: limit.NewStreams(0, 0),
 		Ready: func(context.Context) []string { return nil }, Stop: c.stop,
-		Now: time.Now, NewID: app.NewID, Logger: logger(logs),
+		Now: p.now, NewID: app.NewID, Logger: logger(logs),
 	}
 	if p.rest != nil {
 		p.rest(&rc)

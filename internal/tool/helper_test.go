@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -104,4 +105,12 @@ func encoded(t failer, output any) []byte {
 		t.Fatalf("%v", err)
 	}
 	return raw
+}
+
+// TestMain keeps the properties short enough for the race detector; -rapid.checks asks for more.
+func TestMain(m *testing.M) {
+	if f := flag.Lookup("rapid.checks"); f != nil {
+		_ = f.Value.Set("40") // before the command line is read, which wins
+	}
+	os.Exit(m.Run())
 }
