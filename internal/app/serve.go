@@ -38,6 +38,7 @@ type Server struct {
 	*Engine
 	http     *http.Server
 	listener net.Listener
+	mcp      *mcpserver.Server
 	gate     *identity.Gate
 	door     *rest.Server
 	hosts    sharedStrings
@@ -105,7 +106,7 @@ func (s *Server) handler() (http.Handler, error) {
 	if _, err := rand.Read(secret); err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
-	mcp := mcpserver.New(mcpserver.Config{
+	s.mcp = mcpserver.New(mcpserver.Config{
 		Pipeline: s.Pipeline, Version: s.Version, Preset: s.Config.Preset, NewID: NewID, Logger: s.Logger,
 		Stateful: s.Config.StatefulMode, SessionTTL: sessionTTL, Secret: secret, Principal: rest.Principal,
 		Fail:   func(w http.ResponseWriter, r *http.Request, err error) { s.door.Fail(w, r, err) },
@@ -113,7 +114,7 @@ func (s *Server) handler() (http.Handler, error) {
 	})
 	c := s.Config
 	s.door, err = rest.New(rest.Config{
-		Pipeline: s.Pipeline, Log: s.Log, Gate: s.gate, Meter: s.Meter, MCP: mcp,
+		Pipeline: s.Pipeline, Log: s.Log, Gate: s.gate, Meter: s.Meter, MCP: s.mcp,
 		Version: s.Version, Preset: c.Preset, RefusesKeys: len(c.RefusedFiles) > 0,
 		AllowedHosts: s.hosts.get, TrustedProxies: proxies,
 		MaxBody: int64(c.MaxBodyBytes), BodyTimeout: milliseconds(c.BodyTimeoutMs), WriteTimeout: writeTimeout, KeepAlive: keepAlive,
@@ -195,6 +196,7 @@ func (s *Server) Stop() error {
 			err = s.http.Close()
 		}
 		s.cancel()
+		s.mcp.Close()
 		err = errors.Join(err, s.Close())
 	})
 	return err

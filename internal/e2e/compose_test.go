@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -29,7 +30,9 @@ type plan struct {
 	rest     func(*rest.Config)
 	mcp      func(*mcpserver.Config)
 	tokens   []identity.Token
+	now      func() time.Time // by which tokens end; time.Now when nil
 	stateful bool
+	buffer   int // of a connection for what is written, in bytes; 0: as the system has it
 }
 
 // composed is a server that is put together here, for what no configuration can set.
@@ -39,6 +42,7 @@ type composed struct {
 	pipeline *action.Pipeline
 	stop     chan struct{}
 	gate     *identity.Gate
+	door     *rest.Server
 }
 
 // compose starts a server on loopback, which ends with the test.
@@ -57,7 +61,10 @@ func compose(t testing.TB, p plan) *composed {
 			t.Errorf("closing the engine: %v", err)
 		}
 	})
-	c := &composed{engine: e, stop: make(chan struct{}), gate: identity.NewGate(identity.NewTable(p.tokens, time.Now))}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	c := &composed{engine: e, stop: make(chan struct{}), gate: identity.NewGate(identity.NewTable(p.tokens, p.now))}
 	mem := memory.New(e.Store, e.Meter, time.Now)
 	var handlers action.Handlers = tool.New(mem)
 	if p.tools != nil {
@@ -94,7 +101,7 @@ func (c *composed) serve(t testing.TB, p plan) {
 		Rate: limit.NewRate(0, 0, time.Now), Failures: limit.NewRate(0, 0, time.Now),
 		Concurrency: limit.NewGate(0, 0, 0), Streams: limit.NewStreams(0, 0),
 		Ready: func(context.Context) []string { return nil }, Stop: c.stop,
-		Now: time.Now, NewID: app.NewID, Logger: logger(logs),
+		Now: p.now, NewID: app.NewID, Logger: logger(logs),
 	}
 	if p.rest != nil {
 		p.rest(&rc)
@@ -103,13 +110,14 @@ func (c *composed) serve(t testing.TB, p plan) {
 	if door, err = rest.New(rc); err != nil {
 		t.Fatal(err)
 	}
+	c.door = door
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := &http.Server{Handler: door, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(rest.Listener(l)) }()
+	go func() { served <- srv.Serve(rest.Listener(buffered{l, p.buffer})) }()
 	base := &http.Transport{}
 	t.Cleanup(func() {
 		base.CloseIdleConnections()
@@ -117,6 +125,21 @@ func (c *composed) serve(t testing.TB, p plan) {
 		<-served
 	})
 	c.Server = &testkit.Server{T: t, URL: "http://" + l.Addr().String(), Client: &http.Client{Transport: contracttest.Transport{Base: base}}, Logs: logs}
+}
+
+// buffered is a listener whose connections have a buffer of that size for what is written.
+type buffered struct {
+	net.Listener
+	size int
+}
+
+// Accept implements net.Listener.
+func (b buffered) Accept() (net.Conn, error) {
+	c, err := b.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok && b.size > 0 {
+		err = errors.Join(err, tcp.SetWriteBuffer(b.size))
+	}
+	return c, err
 }
 
 // pipe serves stdio over the composed pipeline: what the client writes to in reaches it.

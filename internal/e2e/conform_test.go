@@ -153,3 +153,33 @@ var stamps = regexp.MustCompile(`"(at|created_at|updated_at)":"[^"]*"`)
 
 // timeless drops the only thing that may differ.
 func timeless(s string) string { return stamps.ReplaceAllString(s, `"$1":""`) }
+
+// T6: a path is relative to the workspace or absolute in it, any legal name works, and ignore rules are git's.
+func TestT6Paths(t *testing.T) {
+	t.Parallel()
+	root := testkit.Write(t, map[string]string{
+		".gitignore": "/build/\n*.log\n!keep.log\n", "build/x.txt": "x\n", "src/build/y.txt": "y\n", "a.log": "a\n", "keep.log": "k\n",
+		"odd/new\nline": "n\n", "odd/sp ace": "s\n", "odd/日本": "j\n", "odd/%20": "p\n", "odd/-x": "d\n", "odd/é": "e\n",
+	})
+	eachDoor(t, testkit.Settings{"project_root": root}, func(t *testing.T, d door) {
+		for _, path := range []string{"keep.log", "./keep.log", "odd/../keep.log", root + "/keep.log", "/" + root + "/./keep.log"} {
+			if got := d.Call(t, request{tool: "ctx_read", args: `{"path":` + quoted(path) + `}`}); got.text != "keep.log 1L\nk\n" {
+				t.Errorf("%s: %v", path, got)
+			}
+		}
+		for _, name := range []string{"odd/new\nline", "odd/sp ace", "odd/日本", "odd/%20", "odd/-x", "odd/é", "a.log", "build/x.txt"} { // ignored is not refused
+			if got := d.Call(t, request{tool: "ctx_read", args: `{"path":` + quoted(name) + `}`}); got.code != "" {
+				t.Errorf("%q: %v", name, got)
+			}
+		}
+		got := d.Call(t, request{tool: "ctx_tree"})
+		for name, shown := range map[string]bool{`"keep.log"`: true, `"src/build/y.txt"`: true, `"a.log"`: false, `"build/x.txt"`: false, `"odd/日本"`: true} {
+			if strings.Contains(got.data, name) != shown {
+				t.Errorf("%s: shown %v", name, !shown)
+			}
+		}
+		if got := d.Call(t, request{tool: "ctx_search", args: `{"pattern":"^[axyk]$"}`}); !strings.Contains(got.data, `"total_matches":2`) {
+			t.Errorf("%v", got)
+		}
+	})
+}

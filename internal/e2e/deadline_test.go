@@ -115,6 +115,33 @@ func TestClientGoesAway(t *testing.T) {
 	}
 }
 
+// Case 29 in a session: the call ends, the session does not.
+func TestClientGoesAwayFromSession(t *testing.T) {
+	t.Parallel()
+	b := newBlocker()
+	c := compose(t, plan{tools: b.before, stateful: true})
+	id := begin(t, c.Server)
+	call := func(ctx context.Context, s *testkit.Server) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"ctx_tree"}}`))
+		if err != nil {
+			return nil, err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Mcp-Session-Id", id)
+		return s.Client.Do(r)
+	}
+	best := time.Hour
+	for tries := 0; tries < 10 && best > 50*time.Millisecond; tries++ {
+		best = min(best, leave(t, c.Server, b, call))
+	}
+	if best > 50*time.Millisecond {
+		t.Errorf("the context ended after %v", best)
+	}
+	if a := c.Do("POST", "/mcp", `{"jsonrpc":"2.0","id":10,"method":"ping"}`, "Mcp-Session-Id", id); a.Status != http.StatusOK {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
 // leave goes away during a call, and says how long the call went on.
 func leave(t *testing.T, s *testkit.Server, b *blocker, call func(context.Context, *testkit.Server) (*http.Response, error)) time.Duration {
 	t.Helper()
@@ -199,7 +226,7 @@ func TestL2RequestTimeout(t *testing.T) {
 		if got.code != "request_timeout" || got.text != "" {
 			t.Errorf("%v", got)
 		}
-		events := history(t, d.Observer(t), "c")
+		events := recorded(t, d, "c", 1)
 		if len(events) != 1 || events[0].says("outcome") != "timeout" {
 			t.Errorf("%+v", events)
 		}

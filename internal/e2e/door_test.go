@@ -125,12 +125,6 @@ func (r request) within(t testing.TB) string {
 	return string(jsondoc.Canonical(args))
 }
 
-// everyDoor opens all doors on one repository, each with data of its own.
-func everyDoor(t testing.TB, set testkit.Settings) []door {
-	t.Helper()
-	return []door{restAt(t, set), statelessAt(t, set), statefulAt(t, set), stdioAt(t, set), cliAt(t, set)}
-}
-
 // eachDoor runs a test through every door.
 func eachDoor(t *testing.T, set testkit.Settings, test func(*testing.T, door)) {
 	t.Helper()

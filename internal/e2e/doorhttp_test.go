@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/ctxd/ctxd/internal/jsondoc"
 	"github.com/ctxd/ctxd/internal/testkit"
 )
 
@@ -114,7 +116,33 @@ func rpcOutcome(t testing.TB, raw []byte) outcome {
 	if m.Result == nil {
 		t.Fatalf("neither result nor error in %s", raw)
 	}
+	noNull(t, raw)
 	return m.Result.outcome(t)
+}
+
+// noNull fails where a null stands in a result (case 34): no tool has a member that may be one.
+func noNull(t testing.TB, raw []byte) {
+	t.Helper()
+	v, err := jsondoc.Decode(bytes.TrimSpace(raw))
+	if err != nil {
+		t.Fatalf("%v in %s", err, raw)
+	}
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case nil:
+			t.Errorf("%s is null in %s", at, raw)
+		case []any:
+			for i, e := range v {
+				walk(fmt.Sprint(at, "/", i), e)
+			}
+		case map[string]any:
+			for k, e := range v {
+				walk(at+"/"+k, e)
+			}
+		}
+	}
+	walk("", v)
 }
 
 func rpcFailure(t testing.TB, e *jsonrpc.Error) outcome {

@@ -45,6 +45,17 @@ func history(t testing.TB, s *testkit.Server, channel string, headers ...string)
 	return list
 }
 
+// recorded is the history behind a door, once it has n events: what another process has queued, a read does not wait for.
+func recorded(t testing.TB, d door, channel string, n int) (list []event) {
+	t.Helper()
+	s := d.Observer(t)
+	eventually(t, func() bool {
+		list = history(t, s, channel)
+		return len(list) >= n
+	})
+	return list
+}
+
 // next waits for the next event of a stream.
 func next(t testing.TB, stream *testkit.Stream) (e event) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/ctxd/ctxd/internal/testkit"
 )
 
-// calls are ways to ask that every limit must treat alike.
+// asks are ways to ask that every limit must treat alike.
 func asks(s *testkit.Server, headers ...string) map[string]func() testkit.Answer {
 	rpc := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ctx_session"}}`
 	return map[string]func() testkit.Answer{

@@ -75,6 +75,20 @@ func TestMCPVersions(t *testing.T) {
 			})
 		})
 	}
+	for method, c := range map[string]struct {
+		params string
+		status int
+		code   string
+	}{"nope": {"", 404, "not_found"}, "tools/call": {`{"name":"ctx_reed"}`, 400, "tool_error"}} { // X3: this version has statuses of its own
+		body, headers := rpcCall(newest, method, c.params)
+		if a := stateless.Do("POST", "/mcp", body, headers...); a.Status != c.status || a.Code() != c.code {
+			t.Errorf("%s %s: %d %s", newest, method, a.Status, a.Body)
+		}
+	}
+	for _, v := range versions {
+		body, headers := rpcCall(v, "tools/list", "")
+		noNull(t, stateless.Do("POST", "/mcp", body, headers...).Body)
+	}
 	a := stateful.Do("POST", "/mcp", first(rpcCall(newest, "tools/list", "")), second(rpcCall(newest, "tools/list", ""))...)
 	if a.Status != http.StatusBadRequest || a.Code() == "" || !strings.Contains(string(a.Body), "2025-11-25") {
 		t.Errorf("%s with sessions: %d %s", newest, a.Status, a.Body)

@@ -145,6 +145,11 @@ func TestMCPStateless(t *testing.T) {
 	if a := s.Do("POST", "/mcp", fmt.Sprintf(initialize, "1999-01-01")); a.Status != http.StatusOK || !strings.Contains(string(a.Body), `"protocolVersion":"2025-11-25"`) {
 		t.Errorf("an unknown version is negotiated: %d %s", a.Status, a.Body)
 	}
+	// What would stay open for messages of the server ends at once, since it has none: it must not keep its place.
+	body, headers := rpcCall(newest, "subscriptions/listen", `{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x"]}}`)
+	if a := s.Do("POST", "/mcp", body, headers...); a.Status != http.StatusOK || !strings.Contains(string(a.Body), `"result"`) {
+		t.Errorf("subscriptions/listen: %d %s", a.Status, a.Body)
+	}
 	for name, headers := range map[string][]string{
 		"no method":       {"Mcp-Protocol-Version", newest},
 		"another method":  {"Mcp-Protocol-Version", newest, "Mcp-Method", "tools/list", "Mcp-Name", "ctx_session"},

@@ -32,11 +32,11 @@ func TestE1E4EventsOfACall(t *testing.T) {
 			d.Call(t, r)
 		}
 		d.Call(t, request{tool: "ctx_read", args: `{"path":"a.txt"}`, channel: "c d"}) // belongs nowhere: no event
-		events := history(t, d.Observer(t), "c")
 		want := []string{
 			"tool_call_recorded ok ", "tool_call_recorded error tool_error", "tool_call_recorded error invalid_arguments",
 			"tool_call_recorded error tool_error", "tool_call_recorded ok ", "session_mutated  ", "tool_call_recorded error invalid_arguments",
 		}
+		events := recorded(t, d, "c", len(want))
 		if len(events) != len(want) {
 			t.Fatalf("%d events: %+v", len(events), events)
 		}

@@ -132,3 +132,29 @@ func TestUnknownWorkspaceAnywhere(t *testing.T) {
 		}
 	}
 }
+
+// A3: the grammar of ids at every door, never mended; what belongs to a channel stays in it.
+func TestA3Ids(t *testing.T) {
+	t.Parallel()
+	eachDoor(t, testkit.Settings{"project_root": repository(t)}, func(t *testing.T, d door) {
+		for _, id := range []string{"a", "A.b_c-9", "...", "-", "_", ".a", strings.Repeat("x", 64)} {
+			if got := d.Call(t, request{tool: "ctx_session", channel: id}); got.code != "" || !strings.Contains(got.text, "/"+id+"\n") {
+				t.Errorf("%q: %v", id, got)
+			}
+		}
+		for _, id := range []string{".", "..", "a/b", "a b", " a", "a ", "a\n", "ä", "a:b", "a%2fb", "a\\b", "*", "é", strings.Repeat("x", 65)} {
+			for _, r := range []request{{tool: "ctx_session", channel: id}, {tool: "ctx_session", workspace: id}} {
+				if got := d.Call(t, r); got.code != "invalid_request" {
+					t.Errorf("%+v: %v", r, got)
+				}
+			}
+		}
+		d.Call(t, request{tool: "ctx_session", channel: "one", args: `{"action":"task","value":"of one"}`})
+		if got := d.Call(t, request{tool: "ctx_session", channel: "two"}); !strings.Contains(got.text, "task: none") {
+			t.Errorf("%v", got)
+		}
+		if got := d.Call(t, request{tool: "ctx_task", channel: "two"}); !strings.Contains(got.text, "0 tasks") {
+			t.Errorf("%v", got)
+		}
+	})
+}

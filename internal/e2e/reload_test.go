@@ -4,9 +4,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/ctxd/ctxd/gen/catalog"
+	"github.com/ctxd/ctxd/internal/identity"
 	"github.com/ctxd/ctxd/internal/testkit"
 )
 
@@ -87,15 +90,25 @@ func TestA5Revocation(t *testing.T) {
 // A5: the end of a token ends its streams, MCP's as well.
 func TestA5Expiry(t *testing.T) {
 	t.Parallel()
-	soon := time.Now().Add(1500 * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
-	set := testkit.Settings{"project_root": repository(t), "stateful_mode": true, "tokens": tokens(everything("ci", map[string]any{"expiresAt": soon}))}
-	s := testkit.Start(t, set)
-	stream := s.Follow("/v1/events", "Authorization", bearer("ci"))
-	session := begin(t, s, "Authorization", bearer("ci"))
-	mcp := s.Follow("/mcp", "Authorization", bearer("ci"), "Mcp-Session-Id", session)
+	end := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	var over atomic.Bool
+	now := func() time.Time { // a quarter of a second before the end, until the test says otherwise
+		if over.Load() {
+			return end
+		}
+		return end.Add(-250 * time.Millisecond)
+	}
+	c := compose(t, plan{stateful: true, now: now, tokens: []identity.Token{
+		{ID: "ci", Hash: identity.Hash("secret-of-ci"), Scopes: []catalog.Scope{catalog.ScopeEvents, catalog.ScopeSearch}, Expires: end},
+	}})
+	auth := []string{"Authorization", bearer("ci")}
+	session := begin(t, c.Server, auth...)
+	stream := c.Follow("/v1/events", auth...)
+	mcp := c.Follow("/mcp", append(auth, "Mcp-Session-Id", session)...)
 	ends(t, stream, 5*time.Second)
 	ends(t, mcp, 5*time.Second)
-	if a := s.Get("/v1/tools", "Authorization", bearer("ci")); a.Code() != "unauthorized" {
+	over.Store(true)
+	if a := c.Get("/v1/tools", auth...); a.Code() != "unauthorized" {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }

@@ -19,6 +19,7 @@ func TestRefused(t *testing.T) {
 		"tru", "nul", "-", "01", "1.", "1e", "1e+", ".5", "+1", "NaN", "Infinity", "1 2", "{} x", "[1,]", "[,1]", "[1 2]",
 		`{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1 "b":2}`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"x":{"a":1,"a":1}}`,
 		strings.Repeat("[", MaxDepth+2) + strings.Repeat("]", MaxDepth+2), "\ufeff{}",
+		"1e401", "1e-401", "1e99999999999999999999", strings.Repeat("1", maxNumber+1), "0." + strings.Repeat("0", maxNumber),
 	} {
 		v, err := Decode([]byte(in))
 		var se *SyntaxError
@@ -31,7 +32,7 @@ func TestRefused(t *testing.T) {
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
-		"null", "true", " [ ] ", "{}", "-0", "0.5e-7", "12345678901234567890123", `"\u0000\ud83d\ude00\/"`, `"é\n"`, `{"":{"":[[],{}]}}`,
+		"null", "true", " [ ] ", "{}", "-0", "0.5e-7", "12345678901234567890123", "1e400", "1.7976931348623157e308", "5e-324", strings.Repeat("1", maxNumber), `"\u0000\ud83d\ude00\/"`, `"é\n"`, `{"":{"":[[],{}]}}`,
 		strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth),
 	} {
 		got, err := Decode([]byte(in))

@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -83,6 +84,18 @@ func (s *Server) serverFor(principal string) *mcp.Server {
 	srv := s.newServer(func() string { return s.sign(s.NewID(), principal) })
 	s.servers[principal] = srv
 	return srv
+}
+
+// Close ends all sessions of HTTP. Their calls must have been told to end before.
+func (s *Server) Close() {
+	s.mu.Lock()
+	servers := slices.Collect(maps.Values(s.servers))
+	s.mu.Unlock()
+	for _, srv := range servers {
+		for session := range srv.Sessions() {
+			_ = session.Close() // its client has gone, or will see that the session has
+		}
+	}
 }
 
 func (s *Server) newServer(sessionID func() string) *mcp.Server {

@@ -193,8 +193,15 @@ func (d *drawing) rest(k int) (next, omitted string) {
 func (d *drawing) fallBack(ctx context.Context) error {
 	for i := range d.sections {
 		s := &d.sections[i]
-		if s.err != nil || len(s.doc.content) > 4*len(s.sum) {
+		if s.err != nil {
 			continue
+		}
+		tokens, err := s.doc.tokens(ctx) // counted already: the line names them
+		if err != nil {
+			return err
+		}
+		if tokens > len(s.sum) {
+			continue // a token of the line is a byte at least
 		}
 		raw := fmt.Sprintf("%s %dL\n%s", oneLine(s.path), s.doc.lines, s.doc.content)
 		dearer, err := cheaper(ctx, raw, s.sum)

@@ -17,49 +17,81 @@ import (
 type sessionAnswer = answer.Answer[tool.Session]
 
 // CtxSessionStatus shows what the channel shares.
-func (t *Tools) CtxSessionStatus(ctx context.Context, call *action.Call, _ tool.CtxSessionStatusInput) (*sessionAnswer, error) {
+func (t *Tools) CtxSessionStatus(ctx context.Context, call *action.Call, in tool.CtxSessionStatusInput) (*sessionAnswer, error) {
 	s, err := t.memory.Status(ctx, call.Place())
 	if err != nil {
 		return nil, err
 	}
 	a := &sessionAnswer{}
-	drawSession(a, s)
-	return a, nil
+	return a, fitSession(ctx, a, s, in.MaxTokens)
 }
 
 // CtxSessionTask sets what the channel works on.
-func (t *Tools) CtxSessionTask(_ context.Context, call *action.Call, in tool.CtxSessionTaskInput) (*sessionAnswer, error) {
-	return t.changeSession(call, func(tx *store.Tx) (memory.Session, error) {
+func (t *Tools) CtxSessionTask(ctx context.Context, call *action.Call, in tool.CtxSessionTaskInput) (*sessionAnswer, error) {
+	return t.changeSession(ctx, call, in.MaxTokens, func(tx *store.Tx) (memory.Session, error) {
 		return t.memory.SetTask(tx, call.Place(), in.Value, call.Actor)
 	})
 }
 
 // CtxSessionFinding records what was found.
-func (t *Tools) CtxSessionFinding(_ context.Context, call *action.Call, in tool.CtxSessionFindingInput) (*sessionAnswer, error) {
+func (t *Tools) CtxSessionFinding(ctx context.Context, call *action.Call, in tool.CtxSessionFindingInput) (*sessionAnswer, error) {
 	n := memory.ParseNote(in.Value)
 	n.Actor = call.Actor
-	return t.changeSession(call, func(tx *store.Tx) (memory.Session, error) {
+	return t.changeSession(ctx, call, in.MaxTokens, func(tx *store.Tx) (memory.Session, error) {
 		return t.memory.AddNote(tx, call.Place(), memory.Finding, n)
 	})
 }
 
 // CtxSessionDecision records what was decided.
-func (t *Tools) CtxSessionDecision(_ context.Context, call *action.Call, in tool.CtxSessionDecisionInput) (*sessionAnswer, error) {
+func (t *Tools) CtxSessionDecision(ctx context.Context, call *action.Call, in tool.CtxSessionDecisionInput) (*sessionAnswer, error) {
 	n := memory.Note{Text: in.Value, Actor: call.Actor}
-	return t.changeSession(call, func(tx *store.Tx) (memory.Session, error) {
+	return t.changeSession(ctx, call, in.MaxTokens, func(tx *store.Tx) (memory.Session, error) {
 		return t.memory.AddNote(tx, call.Place(), memory.Decision, n)
 	})
 }
 
 // changeSession makes a change part of the call's unit of work, and its result the answer.
-func (t *Tools) changeSession(call *action.Call, change func(*store.Tx) (memory.Session, error)) (*sessionAnswer, error) {
+func (t *Tools) changeSession(ctx context.Context, call *action.Call, budget int, change func(*store.Tx) (memory.Session, error)) (*sessionAnswer, error) {
 	a := &sessionAnswer{}
 	call.Unit.Change(func(tx *store.Tx) (action.Effect, error) {
 		s, err := change(tx)
-		drawSession(a, s)
+		if err == nil {
+			err = fitSession(ctx, a, s, budget)
+		}
 		return action.Effect{Kind: catalog.EventSessionMutated}, err
 	})
 	return a, nil
+}
+
+// fitSession draws as many of the newest notes as the budget holds; the totals tell of the others.
+func fitSession(ctx context.Context, a *sessionAnswer, s memory.Session, budget int) error {
+	all := len(s.Findings) + len(s.Decisions)
+	k, err := fit(ctx, all, 0, budget, func(k int) (string, any) {
+		var draft sessionAnswer
+		drawSession(&draft, newest(s, k))
+		return draft.Text, &draft.Output
+	})
+	if err != nil {
+		return err
+	}
+	drawSession(a, newest(s, k))
+	if left := all - k; left > 0 {
+		a.Truncated, a.Fidelity, a.Omitted = true, answer.Partial, plural(left, "older note")
+		a.Text += "[cut to max_tokens: " + a.Omitted + " left out]\n"
+	}
+	return nil
+}
+
+// newest is the session with the newest k of its notes.
+func newest(s memory.Session, k int) memory.Session {
+	for len(s.Findings)+len(s.Decisions) > k {
+		if len(s.Decisions) == 0 || len(s.Findings) > 0 && s.Findings[0].At.Before(s.Decisions[0].At) {
+			s.Findings = s.Findings[1:]
+		} else {
+			s.Decisions = s.Decisions[1:]
+		}
+	}
+	return s
 }
 
 func drawSession(a *sessionAnswer, s memory.Session) {
