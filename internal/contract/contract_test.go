@@ -76,7 +76,7 @@ func TestJudgeFollowsTheFormThatWasMeant(t *testing.T) {
 		t.Fatal(err)
 	}
 	for in, want := range map[string]string{
-		`{"operator":"all","rules":[{"operator":"role","nmae":"x"}]}`:    `/rules/0 "name" is missing; /rules/0/nmae "nmae" is unknown`,
+		`{"operator":"all","rules":[{"operator":"role","label":"x"}]}`:   `/rules/0 "name" is missing; /rules/0/label "label" is unknown`,
 		`{"operator":"delegated_authority","scope":"x","max_risk":"no"}`: `/max_risk must be one of low, medium, high, critical`,
 		`{"operator":"quorum","rules":[]}`:                               `"required" is missing`,
 		`{"operator":"most","rules":[]}`:                                 `has none of the forms that it may have`,

@@ -167,7 +167,7 @@ func TestL2NothingOfATimeoutIsCommitted(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			b := newBlocker()
-			c := compose(t, plan{tools: b.before, timeout: 30 * time.Millisecond})
+			c := compose(t, plan{tools: b.before, timeout: 2 * time.Second})
 			resp, err := call(t.Context(), c.Server)
 			if err != nil {
 				t.Fatal(err)
@@ -186,7 +186,7 @@ func TestL2NothingOfATimeoutIsCommitted(t *testing.T) {
 	t.Run("stdio", func(t *testing.T) {
 		t.Parallel()
 		b := newBlocker()
-		c := compose(t, plan{tools: b.before, timeout: 30 * time.Millisecond})
+		c := compose(t, plan{tools: b.before, timeout: 2 * time.Second})
 		in, out := c.pipe(t)
 		if _, err := fmt.Fprintf(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`+"\n"+
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ctx_session","arguments":%s}}`+"\n", setTask); err != nil {

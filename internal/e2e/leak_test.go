@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestStopLeavesNothing(t *testing.T) {
 		ends(t, st, time.Second)
 		st.Close()
 	}
-	if err := <-s.Served(); err != http.ErrServerClosed {
+	if err := <-s.Served(); !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)
 	}
 	base.CloseIdleConnections()

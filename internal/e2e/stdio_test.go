@@ -124,7 +124,7 @@ func TestStdioEndOfInput(t *testing.T) {
 		fmt.Fprintf(&all, readA+"\n", i+1)
 	}
 	all.WriteString(`[` + fmt.Sprintf(readA, n+1) + `,{"jsonrpc":"2.0","method":"notifications/x"}]` + "\n")
-	all.WriteString(fmt.Sprintf(readA, n+2)) // without an end of line
+	fmt.Fprintf(&all, readA, n+2) // without an end of line
 	go func() {
 		_, _ = io.WriteString(in, all.String()) // the test fails if it does not get through
 		_ = in.Close()

@@ -43,9 +43,6 @@ func parseGo(t *testing.T, files tree) []goFile {
 
 func (f goFile) generated() bool { return strings.HasPrefix(f.path, "gen/") }
 
-// importPath is what others import the package as.
-func (f goFile) importPath() string { return path.Join(module, f.dir) }
-
 // imports are the import paths of the file.
 func (f goFile) imports() []string {
 	var out []string

@@ -82,12 +82,11 @@ func changedMeaning(b, a manifestCapability) []string {
 	if changed("having a contract", b.Contract != nil, a.Contract != nil); b.Contract != nil && a.Contract != nil {
 		changed("side effects", slices.Sorted(slices.Values(b.Contract.SideEffects)), slices.Sorted(slices.Values(a.Contract.SideEffects)))
 		changed("key scope", b.Contract.Idempotency.KeyScope, a.Contract.Idempotency.KeyScope)
-		changed("requirement of a key", b.Contract.Idempotency.Requirement, a.Contract.Idempotency.Requirement)
+		if a.Contract.Idempotency.Requirement == "required" { // callers that send no key would be refused
+			changed("requirement of a key", b.Contract.Idempotency.Requirement, a.Contract.Idempotency.Requirement)
+		}
 	}
-	for _, wrong := range narrowed("input", b.Input, a.Input) {
-		out = append(out, wrong)
-	}
-	return out
+	return append(out, narrowed("input", b.Input, a.Input)...)
 }
 
 // narrowed tells where a schema refuses what another one took, or takes it to mean something else. It knows the part of JSON
