@@ -108,6 +108,8 @@ type indexParser struct {
 	hash    int    // bytes of an object name
 	name    []byte // of the entry before, which version 4 builds on
 	index   index
+
+	nameless bool // an entry has no name: it replaces one of the shared index, so that this one is split
 }
 
 func (p *indexParser) parse(count uint32) (*index, error) {
@@ -118,6 +120,9 @@ func (p *indexParser) parse(count uint32) (*index, error) {
 	}
 	if err := p.extensions(); err != nil {
 		return nil, err
+	}
+	if p.nameless {
+		return nil, errIndex
 	}
 	slices.Sort(p.index.names) // the slash behind a submodule moves it
 	return &p.index, nil
@@ -170,9 +175,10 @@ func (p *indexParser) readName(start int) error {
 		return errIndex
 	}
 	n := bytes.IndexByte(p.b[p.at:], 0)
-	if n < 0 || keep+n == 0 || keep+n > maxIndexName {
+	if n < 0 || keep+n > maxIndexName {
 		return errIndex
 	}
+	p.nameless = p.nameless || keep+n == 0
 	p.name = append(p.name[:keep], p.b[p.at:p.at+n]...)
 	p.at += n + 1
 	if p.version < 4 {

@@ -105,9 +105,16 @@ func TestSplitIndexIsSaid(t *testing.T) {
 	git(t, dir, nil, "add", "-f", "a.o")
 	git(t, dir, nil, "update-index", "--split-index")
 	git(t, dir, nil, "add", "-f", "b.o")
-	b := mustRead(t, filepath.Join(dir, ".git/index"))
-	if _, err := parseIndex([]byte(b)); !errors.Is(err, errExtension) {
-		t.Fatalf("parse: %v", err)
+	for range 2 {
+		b := mustRead(t, filepath.Join(dir, ".git/index"))
+		if _, err := parseIndex([]byte(b)); !errors.Is(err, errExtension) {
+			t.Fatalf("parse: %v", err)
+		}
+		// An entry that replaces a shared one has no name.
+		if err := os.WriteFile(filepath.Join(dir, "a.o"), []byte("another content\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		git(t, dir, nil, "add", "-f", "a.o")
 	}
 	got, skips := walkAll(t, openAt(t, dir), ".", WalkOptions{})
 	if slices.Contains(got, "a.o") || skips[SkipIndex] != 1 {
