@@ -49,12 +49,13 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve":  serve,
-			"stop":   stopServer,
-			"http":   request,
-			"follow": follow,
-			"events": waitEvents,
-			"mcp":    mcpCall,
+			"serve":   serve,
+			"stop":    stopServer,
+			"http":    request,
+			"follow":  follow,
+			"events":  waitEvents,
+			"mcp":     mcpCall,
+			"plugged": plugged,
 		},
 	})
 }

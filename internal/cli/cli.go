@@ -118,8 +118,8 @@ Start a server and look at it:
   ctxd serve
   curl -s http://127.0.0.1:8080/v1/tools
 
-Or connect an agent that speaks MCP to the command:
-  ctxd mcp
+Or connect an agent that speaks MCP to the command ctxd mcp, which this writes into the agent's configuration:
+  ctxd setup claude-code
 
 Exit codes: 0 done, 1 failed, 2 wrong use.`),
 		Version:           app.Version,
@@ -132,7 +132,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`),
 		return usage{fmt.Errorf("%w; %s --help shows what there is", err, cmd.CommandPath())}
 	})
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON")
-	root.AddCommand(c.serve(), c.mcp(), c.call(), c.tools(), c.openapi(), c.config(), c.version(), c.doctor())
+	root.AddCommand(c.serve(), c.mcp(), c.call(), c.tools(), c.openapi(), c.config(), c.version(), c.doctor(), c.setup())
 	for _, sub := range root.Commands() {
 		wrapArgs(sub)
 	}

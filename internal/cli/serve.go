@@ -116,7 +116,7 @@ func (c *command) mcp() *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the repository over MCP on stdin and stdout",
 		Long: strings.TrimSpace(`
-Speaks the Model Context Protocol with the agent that started it. Give agents this command:
+Speaks the Model Context Protocol with the agent that started it. Give agents this command, or let ctxd setup do it:
   ctxd mcp --project-root /path/of/the/repository`),
 	}
 	s := c.settings(cmd)

@@ -33,7 +33,7 @@ var rings = [][]string{
 	{"api", "schemas", "gen/catalog", "gen/schema", "gen/tool", "gen/rest", "gen/client", "internal/answer", "internal/fault", "internal/jsondoc", "internal/contract"},
 	{
 		"internal/capability", "internal/code", "internal/config", "internal/eventlog", "internal/identity", "internal/limit", "internal/memory",
-		"internal/meter", "internal/search", "internal/store", "internal/token", "internal/workspace",
+		"internal/meter", "internal/search", "internal/setup", "internal/store", "internal/token", "internal/workspace",
 	},
 	{"internal/action"},
 	{"internal/tool"},
@@ -70,6 +70,7 @@ var rules = []rule{
 		[]string{"internal/testkit/...", "internal/contracttest", "tools/internal/contractcopy"}, "what tests need has no place in the program"},
 	{[]string{"internal/app"}, []string{"internal/cli", "internal/testkit"}, "the composition root is wide, and nobody builds on it"},
 	{[]string{"internal/cli"}, []string{"cmd/ctxd"}, "commands are for people"},
+	{[]string{"internal/setup"}, []string{"internal/cli"}, "only a person decides that the files of another program are written"},
 	{[]string{"internal/repotest", "cmd/..."}, nil, "there is nothing in it to import"},
 	{[]string{"internal/...", "cmd/...", "gen/...", "api", "schemas"}, []string{"cmd/...", "internal/...", "gen/..."}, "generators must run while what they generate is not there"},
 	{[]string{"tools/..."}, []string{"tools/..."}, "generators are no part of the program"},
@@ -83,6 +84,7 @@ var rules = []rule{
 	{[]string{"github.com/google/uuid"}, []string{"internal/app"}, "ids are made by a function that app hands out"},
 	{[]string{"golang.org/x/time/rate"}, []string{"internal/limit"}, "limits are counted in one place"},
 	{[]string{"golang.org/x/sync/errgroup"}, []string{"internal/tool"}, "a scan of the workspace is the one thing that runs in parallel within a call"},
+	{[]string{"github.com/tailscale/hujson", "github.com/pelletier/go-toml/v2/..."}, []string{"internal/setup"}, "the program's own files are plain JSON"},
 	{[]string{"go.yaml.in/yaml/v3"}, []string{"tools/..."}, "the program reads JSON only"},
 }
 
