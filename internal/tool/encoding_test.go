@@ -30,6 +30,7 @@ func TestT7Encodings(t *testing.T) {
 		"an odd byte":       {"\xff\xfea\x00b", "a\uFFFD", "utf-16le", 1, true},
 		"windows-1252":      {"caf\xe9 \x80\n", "café €\n", "windows-1252", 1, false},
 		"a broken byte":     {"日本語日本語日本語\xff\n", "日本語日本語日本語\uFFFD\n", "utf-8", 1, true},
+		"half a character":  {"日本語日本語日本語\xed\xa0\x80\n", "日本語日本語日本語\uFFFD\uFFFD\uFFFD\n", "utf-8", 1, true},
 		"CRLF":              {"one\r\ntwo\r\n", "one\r\ntwo\r\n", "utf-8", 2, false},
 		"CR":                {"one\rtwo\rthree", "one\rtwo\rthree", "utf-8", 3, false},
 		"mixed ends":        {"one\r\ntwo\rthree\n\nfive", "one\r\ntwo\rthree\n\nfive", "utf-8", 5, false},

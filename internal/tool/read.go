@@ -132,7 +132,7 @@ func (t *Tools) load(ctx context.Context, r *reading, at cursor) (out []section,
 		}
 		if i == at.Item && at.Hash != "" {
 			if s.doc == nil || short(s.doc.sha256) != at.Hash || at.At > len(s.pieces) {
-				return nil, false, fault.Tool("stale_cursor", "%s has changed since the part before; read it again without a cursor", r.paths[i])
+				return nil, false, fault.Tool("stale_cursor", "%s has changed since the part before; read it again without a cursor", oneLine(r.paths[i]))
 			}
 			s.from = at.At
 		}
@@ -158,7 +158,7 @@ func (t *Tools) section(ctx context.Context, r *reading, item int) (section, boo
 	s := section{item: item, path: rel, doc: doc, mode: r.mode}
 	if want != nil {
 		if short(doc.sha256) != want.hash {
-			return section{}, false, fault.Tool("changed", "%s has changed since that pointer was given; it is now %s", rel, doc.pointer(1, doc.lines))
+			return section{}, false, fault.Tool("changed", "%s has changed since that pointer was given; it is now %s", oneLine(rel), oneLine(doc.pointer(1, doc.lines)))
 		}
 		if s.mode.name == "full" && (want.lines.first > 1 || want.lines.last < doc.lines) {
 			ranges := []lineRange{want.lines}
@@ -168,7 +168,7 @@ func (t *Tools) section(ctx context.Context, r *reading, item int) (section, boo
 	switch s.mode.name {
 	case "lines":
 		if s.pieces = doc.choose(s.mode.ranges); len(s.pieces) == 0 {
-			return section{}, false, fault.Tool("no_such_lines", "%s has %s; none of %s is there", rel, plural(doc.lines, "line"), s.mode.shown)
+			return section{}, false, fault.Tool("no_such_lines", "%s has %s; none of %s is there", oneLine(rel), plural(doc.lines, "line"), s.mode.shown)
 		}
 	case "reference":
 		tokens, err := doc.tokens(ctx)

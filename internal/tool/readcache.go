@@ -115,7 +115,7 @@ func (c *readCache) load(ctx context.Context, ws *workspace.Workspace, rel strin
 func newDocument(rel string, f *workspace.File) (*document, error) {
 	text, ok := workspace.Decode(f.Bytes)
 	if !ok {
-		return nil, fault.Tool(workspace.BinaryFile, "%s is a binary file of %d bytes; only text is read", rel, len(f.Bytes))
+		return nil, fault.Tool(workspace.BinaryFile, "%s is a binary file of %d bytes; only text is read", oneLine(rel), len(f.Bytes))
 	}
 	d := &document{path: rel, content: text.Content, encoding: text.Encoding, lossless: text.Lossless, answers: map[string]*readAnswer{}}
 	d.pieces, d.lines = split(d.content)

@@ -124,14 +124,22 @@ func mostlyUTF8(b []byte) bool {
 			continue
 		}
 		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 {
-			bad++
-		} else {
+		switch {
+		case r != utf8.RuneError || n > 1:
 			good++
+		case halfPair(b[i:]):
+			bad, n = bad+1, 3
+		default:
+			bad++
 		}
 		i += n
 	}
 	return good >= 4*bad
+}
+
+// halfPair says whether half a surrogate pair begins here, written as if it were a character: one fault of three bytes.
+func halfPair(b []byte) bool {
+	return len(b) >= 3 && b[0] == 0xed && b[1] >= 0xa0 && b[1] <= 0xbf && b[2] >= 0x80 && b[2] <= 0xbf
 }
 
 func decode8(b []byte, enc string) Text {
