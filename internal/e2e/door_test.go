@@ -25,6 +25,7 @@ type request struct {
 	args                      string // a JSON object; "" for none
 	workspace, channel, agent string // named by the door's own means; "" for none
 	header, query             string // workspaces; only doors on HTTP have these
+	conversation              string // none at the command line, where each call is a conversation of its own
 }
 
 // outcome is what came back.

@@ -63,10 +63,14 @@ func restOutcome(t testing.TB, a testkit.Answer) outcome {
 }
 
 func (r request) headers() []string {
-	if r.header == "" {
-		return nil
+	var out []string
+	if r.header != "" {
+		out = append(out, "x-leanctx-workspace", r.header)
 	}
-	return []string{"x-leanctx-workspace", r.header}
+	if r.conversation != "" {
+		out = append(out, "X-Conversation-Id", r.conversation)
+	}
+	return out
 }
 
 func (r request) suffix() string {
@@ -174,7 +178,11 @@ func (d sdkDoor) Observer(t testing.TB) *testkit.Server { return d.observe(t) }
 
 func (d sdkDoor) Call(t testing.TB, r request) outcome {
 	t.Helper()
-	res, err := d.session.CallTool(t.Context(), &mcp.CallToolParams{Name: r.tool, Arguments: json.RawMessage(r.within(t))})
+	params := &mcp.CallToolParams{Name: r.tool, Arguments: json.RawMessage(r.within(t))}
+	if r.conversation != "" {
+		params.Meta = mcp.Meta{"ctxd/conversation": r.conversation}
+	}
+	res, err := d.session.CallTool(t.Context(), params)
 	if err != nil {
 		var e *jsonrpc.Error
 		if !errors.As(err, &e) {

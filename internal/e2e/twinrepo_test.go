@@ -225,13 +225,6 @@ func escaped(p string) string {
 	return p
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 const plainPath = `\.?(?:env)?tw\d{5}q(?:\.[a-z]+)?(?:/\.?(?:env)?tw\d{5}q(?:\.[a-z]+)?)*`
 
 // patterns find the paths of the plain repository, absolute ones too: a whole string, and in what is shown to a reader.
