@@ -123,7 +123,7 @@ func TestNumbers(t *testing.T) {
 			`{"path":"a.txt","start_line":2e0}`:                  "",
 			`{"path":"a.txt","start_line":20e-1}`:                "",
 			`{"path":"a.txt","start_line":99999999999999999999}`: "invalid_arguments",
-			`{"path":"a.txt","start_line":1e400}`:                "invalid_arguments",
+			`{"path":"a.txt","start_line":1e308}`:                "invalid_arguments",
 		} {
 			if got := d.Call(t, request{tool: "ctx_read", args: args}); got.code != code {
 				t.Errorf("%s: %v", args, got)

@@ -7,8 +7,11 @@ package jsondoc
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -18,15 +21,37 @@ const MaxDepth = 128
 
 // SyntaxError says what is wrong with a document, and where.
 type SyntaxError struct {
-	Offset  int // byte
+	Offset  int    // byte
+	In      string // JSON pointer of the value in which it is wrong, the beginning of a long one; "" for the document
 	Message string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Message, e.Offset) }
+func (e *SyntaxError) Error() string {
+	if e.In != "" {
+		return fmt.Sprintf("%s in %s at byte %d", e.Message, e.In, e.Offset)
+	}
+	return fmt.Sprintf("%s at byte %d", e.Message, e.Offset)
+}
+
+// maxIn bounds SyntaxError.In, in bytes.
+const maxIn = 100
+
+// inside says that an error lies in a member or an element. The outermost names are what a caller knows: they are kept.
+func inside(err error, name string) error {
+	var e *SyntaxError
+	if !errors.As(err, &e) {
+		return err
+	}
+	e.In = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name[:min(len(name), maxIn)]) + e.In
+	if len(e.In) > maxIn {
+		e.In = strings.ToValidUTF8(e.In[:maxIn], "") + "…"
+	}
+	return e
+}
 
 // Decode reads one JSON value (RFC 8259). Objects are map[string]any, arrays []any, numbers json.Number as they were
 // written, strings valid UTF-8. It refuses, with a *SyntaxError: broken syntax, two members of one name in an object, broken
-// UTF-8, half surrogates, numbers far beyond a double, more than MaxDepth levels, and anything but white space after the
+// UTF-8, half surrogates, numbers beyond a double, more than MaxDepth levels, and anything but white space after the
 // value.
 func Decode(data []byte) (any, error) {
 	d := decoder{data: data}
@@ -154,8 +179,11 @@ func (d *decoder) member(o map[string]any, depth int) error {
 	d.pos++
 	d.space()
 	v, err := d.value(depth + 1)
+	if err != nil {
+		return inside(err, name)
+	}
 	o[name] = v
-	return err
+	return nil
 }
 
 func (d *decoder) array(depth int) (any, error) {
@@ -171,7 +199,7 @@ func (d *decoder) array(depth int) (any, error) {
 		}
 		v, err := d.value(depth + 1)
 		if err != nil {
-			return nil, err
+			return nil, inside(err, strconv.Itoa(len(list)))
 		}
 		list = append(list, v)
 	}
@@ -179,8 +207,8 @@ func (d *decoder) array(depth int) (any, error) {
 	return list, nil
 }
 
-// Bounds of a number: what a double can hold lies well within, and exact arithmetic on 1e1000000 would take its reader a
-// tenth of a second for nine bytes.
+// Bounds of a number, beside that a double must hold it (readers that decode into doubles would fail where others do not):
+// exact arithmetic on 1e-1000000 would take its reader a tenth of a second for a few bytes.
 const (
 	maxNumber   = 400 // characters
 	maxExponent = 400
@@ -219,10 +247,14 @@ func (d *decoder) number() (any, error) {
 			return nil, d.fail("the exponent of a number is over %d", maxExponent)
 		}
 	}
-	if d.pos-start > maxNumber {
+	text := string(d.data[start:d.pos])
+	if len(text) > maxNumber {
 		return nil, d.fail("a number has more than %d characters", maxNumber)
 	}
-	return json.Number(d.data[start:d.pos]), nil
+	if n, err := strconv.ParseFloat(text, 64); err != nil && math.IsInf(n, 0) {
+		return nil, d.fail("a number is beyond what a double holds")
+	}
+	return json.Number(text), nil
 }
 
 func (d *decoder) digits() int {

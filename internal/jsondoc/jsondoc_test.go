@@ -19,7 +19,7 @@ func TestRefused(t *testing.T) {
 		"tru", "nul", "-", "01", "1.", "1e", "1e+", ".5", "+1", "NaN", "Infinity", "1 2", "{} x", "[1,]", "[,1]", "[1 2]",
 		`{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1 "b":2}`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"x":{"a":1,"a":1}}`,
 		strings.Repeat("[", MaxDepth+2) + strings.Repeat("]", MaxDepth+2), "\ufeff{}",
-		"1e401", "1e-401", "1e99999999999999999999", strings.Repeat("1", maxNumber+1), "0." + strings.Repeat("0", maxNumber),
+		"1e309", "-1e400", "1.8e308", strings.Repeat("9", 310), "1e401", "1e-401", "1e99999999999999999999", strings.Repeat("1", maxNumber+1), "0." + strings.Repeat("0", maxNumber),
 	} {
 		v, err := Decode([]byte(in))
 		var se *SyntaxError
@@ -29,10 +29,29 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// An error says in which member or element it lies, by the outermost names.
+func TestSyntaxErrorIn(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 500)
+	for in, want := range map[string]string{
+		`{"a":{"b/~":[1,{"c":"\ud800"}]}}`: "/a/b~1~0/1/c", `[1,}`: "/1", `{"a":1,"a":2}`: "", `{"x":{"a":1,"a":2}}`: "/x", `{"a":`: "/a", `"`: "", `{"path":` + strings.Repeat("[", 10_000): "/path/0/0",
+		`{"` + long + `":nul}`: "/éé",
+	} {
+		_, err := Decode([]byte(in))
+		var e *SyntaxError
+		if !errors.As(err, &e) || !strings.HasPrefix(e.In, want) || want == "" && e.In != "" || len(e.In) > 120 || !utf8.ValidString(e.In) {
+			t.Errorf("%.100s: %+v", in, e)
+		}
+		if want != "" && !strings.Contains(err.Error(), " in "+want) {
+			t.Errorf("%.100s: %v", in, err)
+		}
+	}
+}
+
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
-		"null", "true", " [ ] ", "{}", "-0", "0.5e-7", "12345678901234567890123", "1e400", "1.7976931348623157e308", "5e-324", strings.Repeat("1", maxNumber), `"\u0000\ud83d\ude00\/"`, `"é\n"`, `{"":{"":[[],{}]}}`,
+		"null", "true", " [ ] ", "{}", "-0", "0.5e-7", "12345678901234567890123", "1e308", "1e-400", "1.7976931348623157e308", "5e-324", strings.Repeat("1", 309), "0." + strings.Repeat("1", maxNumber-2), `"\u0000\ud83d\ude00\/"`, `"é\n"`, `{"":{"":[[],{}]}}`,
 		strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth),
 	} {
 		got, err := Decode([]byte(in))
