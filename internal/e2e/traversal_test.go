@@ -54,7 +54,7 @@ func TestCase13Traversal(t *testing.T) {
 				{"ctx_read", `{"path":%s}`}, {"ctx_smart_read", `{"path":%s}`}, {"ctx_tree", `{"path":%s}`}, {"ctx_search", `{"pattern":".","path":%s}`},
 				{"ctx_multi_read", `{"paths":["a.txt",%s]}`}, {"ctx_read", `{"path":"c:0123abcd:%.0s` + strings.Trim(quoted(p), `"`) + `#1-9"}`},
 			} {
-				if d.Name() == "cli" && (i+j)%5 > 0 {
+				if d.Name() == "cli" && (i+j)%17 > 0 {
 					continue
 				}
 				got := d.Call(t, f.of(p, ""))
@@ -134,9 +134,9 @@ func TestCase13SwapRace(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			calls := map[string]int{"cli": 10}[d.Name()]
+			calls := map[string]int{"cli": 5}[d.Name()]
 			if calls == 0 {
-				calls = 100
+				calls = 40
 			}
 			for range calls {
 				for _, f := range []form{{"ctx_read", `{"path":"in/file.txt","fresh":true}`}, {"ctx_search", `{"pattern":"F|i"}`}, {"ctx_tree", `{"path":"in"}`}, {"ctx_multi_read", `{"paths":["in/file.txt","in/in/file.txt"]}`}} {
