@@ -84,7 +84,14 @@ func (d cliDoor) Observer(t testing.TB) *testkit.Server { return testkit.Start(t
 
 func (d cliDoor) Call(t testing.TB, r request) outcome {
 	t.Helper()
-	args := []string{"call", "--json", "--config", d.file, r.tool}
+	code, stdout, stderr := run(t, r.words(t, d.file)...)
+	return cliOutcome(t, code, stdout, stderr)
+}
+
+// words are a call as the command line takes it.
+func (r request) words(t testing.TB, file string) []string {
+	t.Helper()
+	args := []string{"call", "--json", "--config", file, r.tool}
 	for flag, v := range map[string]string{"--workspace": r.workspace, "--channel": r.channel, "--agent": r.agent} {
 		if v != "" {
 			args = append(args, flag+"="+v)
@@ -99,7 +106,12 @@ func (d cliDoor) Call(t testing.TB, r request) outcome {
 			args = append(args, name+":="+string(v))
 		}
 	}
-	code, stdout, stderr := run(t, args...)
+	return args
+}
+
+// cliOutcome reads what the command line has printed.
+func cliOutcome(t testing.TB, code int, stdout, stderr []byte) outcome {
+	t.Helper()
 	if code == cli.ExitOK {
 		var ok struct {
 			Result callResult `json:"result"`
@@ -121,6 +133,32 @@ func (d cliDoor) Call(t testing.TB, r request) outcome {
 		t.Errorf("exit code %d for %s", code, e.Code)
 	}
 	return outcome{code: e.Code, message: e.Error, details: e.Details}
+}
+
+// programDoor is the command line of the real program.
+type programDoor struct{ file string }
+
+func (d programDoor) Name() string                        { return "cli" }
+func (d programDoor) Observer(testing.TB) *testkit.Server { return nil } // nobody looks
+
+func (d programDoor) Call(t testing.TB, r request) outcome {
+	t.Helper()
+	cmd := program(t, r.words(t, d.file)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cliOutcome(t, cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes())
+}
+
+// programDoors are REST, MCP and the command line of the real program: what takes long under the race detector goes through
+// them. The first two are one server.
+func programDoors(t testing.TB, set testkit.Settings) (doors []door, server *started) {
+	t.Helper()
+	set = with(set, testkit.Settings{"port": 0, "max_rps": 0})
+	server = startProgram(t, configured(t, "", onData(t, set)))
+	return []door{restDoor{server.Server}, statelessDoor{server.Server}, programDoor{configured(t, "", onData(t, set))}}, server
 }
 
 // run is the command line in this process.

@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/ctxd/ctxd/internal/testkit"
 )
 
 // maxResident bounds what a process may take, in MiB, for a repository of any size.
@@ -127,36 +123,32 @@ var manyForms = []form{
 func TestCase15Many(t *testing.T) {
 	t.Parallel()
 	o := newOrchard(t)
-	set := with(onData(t, o.settings()), testkit.Settings{"port": 0, "max_rps": 0})
+	set := o.settings()
 	set["workspaces"] = append(set["workspaces"].([]map[string]any), map[string]any{"id": "deep", "root": o.deep})
-	s := startProgram(t, configured(t, "", set))
-	over := map[string]door{"rest": restDoor{s.Server}, "mcp": statelessDoor{s.Server}, "cli": programDoor{configured(t, "", onData(t, set))}}
-	for name, d := range over {
-		for i, f := range manyForms {
-			if name == "mcp" && i%2 == 1 {
-				continue // as REST: the same server
-			}
-			p := fmt.Sprintf("tw1%04dq", i%o.folders)
-			if f.tool == "ctx_read" {
-				p += "/tw20000q.txt"
-			}
-			got, twin := d.Call(t, f.call("odd", o.odd, o.names(p))), d.Call(t, f.call("plain", o.plain, p))
-			if a, b := comparable(got), o.asTwin(t, twin); a != b {
-				a, b = apart(a, b)
-				t.Errorf("%s: %s %s:\n%q\nits twin:\n%q", name, f.tool, f.args, a, b)
+	doors, s := programDoors(t, set)
+	for i, f := range manyForms {
+		p := fmt.Sprintf("tw1%04dq", i%o.folders)
+		if f.tool == "ctx_read" {
+			p += "/tw20000q.txt"
+		}
+		want := o.asTwin(t, doors[0].Call(t, f.call("plain", o.plain, p)))
+		for _, d := range doors {
+			got := d.Call(t, f.call("odd", o.odd, o.names(p)))
+			if a, b := apart(comparable(got), want); a != b {
+				t.Errorf("%s: %s %s:\n%q\nits twin:\n%q", d.Name(), f.tool, f.args, a, b)
 			}
 			if i == 0 {
 				o.judge(t, got)
 			}
 		}
 	}
-	for _, name := range []string{"rest", "cli"} {
-		got := over[name].Call(t, request{tool: "ctx_search", args: `{"pattern":"needle"}`, workspace: "deep"})
+	for _, d := range []door{doors[0], doors[2]} {
+		got := d.Call(t, request{tool: "ctx_search", args: `{"pattern":"needle"}`, workspace: "deep"})
 		if !strings.HasPrefix(got.text, "1 match in 1 file (1 searched)\nd/d/d/") || !strings.Contains(got.data, strings.Repeat("d/", o.levels)+"x") {
-			t.Errorf("%s: %.300s", name, got)
+			t.Errorf("%s: %.300s", d.Name(), got)
 		}
 	}
-	o.judgeTree(t, over["rest"].Call(t, request{tool: "ctx_tree", args: `{"depth":64}`, workspace: "odd"}))
+	o.judgeTree(t, doors[0].Call(t, request{tool: "ctx_tree", args: `{"depth":64}`, workspace: "odd"}))
 	resident(t, s.cmd.Process.Pid)
 	s.signal(syscall.SIGTERM)
 	if code := exits(t, s.cmd, time.Minute); code != 0 {
@@ -205,27 +197,4 @@ func resident(t *testing.T, pid int) {
 	if kib>>10 > maxResident {
 		t.Errorf("the server took %d MiB, more than %d", kib>>10, maxResident)
 	}
-}
-
-// programDoor is the command line of the real program.
-type programDoor struct{ file string }
-
-func (d programDoor) Name() string                        { return "cli" }
-func (d programDoor) Observer(testing.TB) *testkit.Server { return nil } // nobody looks
-
-func (d programDoor) Call(t testing.TB, r request) outcome {
-	t.Helper()
-	args := []string{"call", "--json", "--config", d.file, "--workspace", r.workspace, r.tool}
-	var members map[string]json.RawMessage
-	must(t, json.Unmarshal([]byte(r.args), &members))
-	for name, v := range members {
-		args = append(args, name+":="+string(v))
-	}
-	cmd := program(t, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v: %v %s", args, err, &stderr)
-	}
-	return restOutcome(t, testkit.Answer{Status: http.StatusOK, Body: stdout.Bytes()})
 }

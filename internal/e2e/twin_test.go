@@ -83,42 +83,44 @@ func (f form) call(workspace, root, p string) request {
 }
 
 // Cases 11 and 12: a repository with hostile names and contents, in a hostile place, answers every tool in every mode as its
-// twin with plain names does, at every door.
+// twin with plain names does, at every door of the real program and of one under the race detector.
 func TestTwins(t *testing.T) {
 	t.Parallel()
-	for shift, name := range []string{"NFC", "NFD"} {
-		w := newTwins(hostile())
-		w.build(t, map[string]string{"NFC": rootNFC, "NFD": rootNFD}[name])
-		paths, all := append(slices.Sorted(maps.Keys(w.toPlain)), ""), forms()
-		t.Run(name, func(t *testing.T) {
-			eachDoor(t, w.settings(), func(t *testing.T, d door) {
-				for i, f := range whole {
-					if stateful := f.tool == "ctx_session" || f.tool == "ctx_task"; stateful || d.Name() == "rest" || (i+len(d.Name())+shift)%4 == 0 {
-						w.compare(t, d, f, "")
-					}
-				}
-				for i, p := range paths {
-					for j, f := range all {
-						if every := stride(d); p != "" && (i+j+shift)%every == 0 {
-							w.compare(t, d, f, p)
-						}
-					}
-				}
-			})
+	nfc, nfd := newTwins(hostile()), newTwins(hostile())
+	nfc.build(t, rootNFC)
+	nfd.build(t, rootNFD)
+	doors, _ := programDoors(t, nfc.settings())
+	for _, d := range doors {
+		t.Run("program-"+d.Name(), func(t *testing.T) {
+			t.Parallel()
+			nfc.compareAll(t, d, map[string]int{"rest": 3, "mcp-stateless": 17, "cli": 97}[d.Name()], 0)
 		})
 	}
+	eachDoor(t, nfd.settings(), func(t *testing.T, d door) {
+		every := 53
+		if d.Name() == "cli" {
+			every = 509 // each call starts an engine
+		}
+		nfd.compareAll(t, d, every, 1)
+	})
 }
 
-// stride thins out the calls, since each takes milliseconds: every path meets a part of the forms, and every form a part of the
-// paths, others at each door and in each place.
-func stride(d door) int {
-	switch {
-	case d.Name() == "cli":
-		return 509 // each call starts an engine
-	case d.Name() == "rest" && !testing.Short():
-		return 11
-	default:
-		return 53
+// compareAll thins out the calls, since each takes milliseconds: every path meets a part of the forms, and every form a part of
+// the paths, others at each door. The calls about the whole repository are all made through REST of the program.
+func (w *twins) compareAll(t *testing.T, d door, every, shift int) {
+	t.Helper()
+	for i, f := range whole {
+		if stateful := f.tool == "ctx_session" || f.tool == "ctx_task"; stateful || every == 3 || (i+len(d.Name())+shift)%5 == 0 {
+			w.compare(t, d, f, "")
+		}
+	}
+	paths, all := append(slices.Sorted(maps.Keys(w.toPlain)), ""), forms()
+	for i, p := range paths {
+		for j, f := range all {
+			if p != "" && (i*len(all)+j+shift)%every == 0 {
+				w.compare(t, d, f, p)
+			}
+		}
 	}
 }
 
