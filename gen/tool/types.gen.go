@@ -112,7 +112,10 @@ type CtxSearchInput struct {
 	// Folder or file to search.
 	Path string `json:"path,omitempty,omitzero"`
 
-	Pattern string `json:"pattern"`
+	Pattern *string `json:"pattern,omitempty,omitzero"`
+
+	// Several patterns in one search, instead of pattern.
+	Queries []string `json:"queries,omitempty,omitzero"`
 }
 
 type CtxSearchInputCase string
@@ -133,6 +136,9 @@ type CtxSearchOutput struct {
 
 	// Cursor of the next part; absent: there is none.
 	Next *string `json:"next,omitempty,omitzero"`
+
+	// Where several patterns were searched: the lines of each.
+	Queries []CtxSearchOutputQueriesElem `json:"queries,omitempty,omitzero"`
 
 	// Matching lines after this page.
 	Remaining int `json:"remaining"`
@@ -156,8 +162,19 @@ type CtxSearchOutputMatchesElem struct {
 
 	Path string `json:"path"`
 
+	// Which of `queries` match the line, from 1.
+	Queries []int `json:"queries,omitempty,omitzero"`
+
 	// The line; the part around the match where it is long.
 	Text string `json:"text"`
+}
+
+type CtxSearchOutputQueriesElem struct {
+	FilesMatched int `json:"files_matched"`
+
+	Query string `json:"query"`
+
+	TotalMatches int `json:"total_matches"`
 }
 
 type CtxSessionDecisionInput struct {

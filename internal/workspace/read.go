@@ -99,7 +99,8 @@ func (w *Workspace) Read(ctx context.Context, rel string, limit int64) (*File, e
 	if err != nil {
 		return nil, mend(rel, err)
 	}
-	f.Binary = isBinary(f.Bytes, sniff(f.Bytes))
+	_, text := sniff(f.Bytes)
+	f.Binary = !text
 	return f, nil
 }
 
