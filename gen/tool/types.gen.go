@@ -23,7 +23,7 @@ type CtxReadInput struct {
 
 	EndLine *int `json:"end_line,omitempty,omitzero"`
 
-	// Bypass the cache.
+	// Send it all, from the disk.
 	Fresh bool `json:"fresh,omitempty,omitzero"`
 
 	// Cut the answer to this many tokens.
@@ -36,6 +36,10 @@ type CtxReadInput struct {
 
 	// Instead of path.
 	Paths []string `json:"paths,omitempty,omitzero"`
+
+	// Git revision that mode diff compares with; default: what this conversation got
+	// last.
+	Since *string `json:"since,omitempty,omitzero"`
 
 	// With end_line: same as lines:N-M.
 	StartLine *int `json:"start_line,omitempty,omitzero"`
@@ -52,6 +56,7 @@ type CtxReadOutput struct {
 }
 
 type CtxReadOutputFilesElem struct {
+	// Absent where the mode is reference or unchanged.
 	Content *string `json:"content,omitempty,omitzero"`
 
 	Encoding *string `json:"encoding,omitempty,omitzero"`
@@ -73,6 +78,10 @@ type CtxReadOutputFilesElem struct {
 
 	// Of the bytes of the file.
 	Sha256 *string `json:"sha256,omitempty,omitzero"`
+
+	// What mode diff compares with: a commit, or the hash of the content that was
+	// sent before.
+	Since *string `json:"since,omitempty,omitzero"`
 
 	// Tokens of the whole file.
 	Tokens *int `json:"tokens,omitempty,omitzero"`

@@ -85,6 +85,7 @@ var rules = []rule{
 	{[]string{"github.com/google/uuid"}, []string{"internal/app"}, "ids are made by a function that app hands out"},
 	{[]string{"golang.org/x/time/rate"}, []string{"internal/limit"}, "limits are counted in one place"},
 	{[]string{"golang.org/x/sync/errgroup"}, []string{"internal/workspace"}, "a scan of the workspace is the one thing that runs in parallel within a call"},
+	{[]string{"github.com/rogpeppe/go-internal/diff"}, []string{"internal/tool"}, "one way of telling differences"},
 	{[]string{"github.com/tailscale/hujson", "github.com/pelletier/go-toml/v2/..."}, []string{"internal/setup"}, "the program's own files are plain JSON"},
 	{[]string{"go.yaml.in/yaml/v3"}, []string{"tools/..."}, "the program reads JSON only"},
 }
