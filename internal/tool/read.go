@@ -135,7 +135,7 @@ func (t *Tools) settled(r *reading, sections []section, a *readAnswer) {
 // part of it, since the cursor in the answer is good for no other spelling of the path.
 func (r *reading) cacheKey(query string, sections []section) string {
 	s := &sections[0]
-	if r.cursor != nil || len(r.paths) != 1 || s.doc == nil || s.stands || s.mode.name == "diff" {
+	if r.cursor != nil || len(r.paths) != 1 || s.doc == nil || s.mode.name == "diff" {
 		return ""
 	}
 	return fmt.Sprintf("%s %s %d %v", query, s.mode.name, r.budget, r.single)
@@ -197,6 +197,10 @@ func (t *Tools) section(ctx context.Context, r *reading, item int, part cursor) 
 	rel, want, err := r.resolve(r.paths[item])
 	if err != nil {
 		return section{}, false, err
+	}
+	if s, ok, err := t.stub(ctx, r, rel); ok && want == nil && part.Hash == "" {
+		s.item = item
+		return s, true, err
 	}
 	doc, hit, err := t.reads.load(ctx, r.call.Workspace, rel, r.fresh)
 	if err != nil {

@@ -48,6 +48,23 @@ func (t *Tools) auto(ctx context.Context, r *reading, s *section) error {
 	return nil
 }
 
+// stub is the section of a file that is unchanged since the conversation got it, at the price of a look at its times.
+func (t *Tools) stub(ctx context.Context, r *reading, rel string) (s section, ok bool, err error) {
+	if r.mode.name != "auto" || r.fresh {
+		return s, false, nil
+	}
+	s = section{path: rel, mode: r.mode}
+	old, ok := t.baseline(r, &s)
+	if !ok {
+		return s, false, nil
+	}
+	if s.doc = t.reads.known(r.call.Workspace, rel); s.doc == nil || s.doc.sha256 != old.sha256 {
+		return s, false, nil
+	}
+	err = s.unchanged(ctx)
+	return s, err != nil || s.stands, err
+}
+
 // baseline is what the conversation of the call got of a file last.
 func (t *Tools) baseline(r *reading, s *section) (baseline, bool) {
 	if r.call.Conversation == "" {

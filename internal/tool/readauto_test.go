@@ -340,7 +340,7 @@ func TestDeliveriesAreBounded(t *testing.T) {
 	d := newDeliveries(20000)
 	doc := func(text string) *document {
 		p, n := split(text)
-		return &document{content: text, sha256: digest("", text) + "0000", pieces: p, lines: n}
+		return &document{content: text, sha256: digest("", text) + "0000", pieces: p, lines: n, price: &price{}}
 	}
 	key := func(i int) deliveryKey { return deliveryKey{path: fmt.Sprint(i)} }
 	for i := range 1000 {
@@ -362,5 +362,29 @@ func TestDeliveriesAreBounded(t *testing.T) {
 	big.add(key(0), huge, 0, len(huge.pieces))
 	if b, ok := big.last(key(0)); !ok || b.kept {
 		t.Errorf("%v %v", ok, b.kept)
+	}
+}
+
+// A text that is too large to be kept is known to be unchanged all the same, and seen to change.
+func TestUnchangedLarge(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	text := lines(readCacheEntry/2/len(long) + 1)
+	settle(t, b.write("f.txt", text))
+	auto := readOf("f.txt", "auto", 1<<20, "")
+	for i, want := range []string{"full", "unchanged", "unchanged", "unchanged"} {
+		if a := b.ask(t, b.talk("one"), auto); a.Mode != want || a.Source != map[bool]string{true: "cache", false: "disk"}[i > 1] || *a.Output.Files[0].Lines != strings.Count(text, "\n") {
+			t.Errorf("%d: %+v", i, a.About)
+		}
+	}
+	if a := b.ask(t, b.talk("two"), auto); a.Mode != "full" || *a.Output.Files[0].Content != text {
+		t.Errorf("another conversation: %+v", a.About)
+	}
+	if a := b.ask(t, b.talk("one"), readOf("f.txt", "lines:1", 1000, "")); !strings.Contains(a.Text, "1| "+long+"0\n") {
+		t.Errorf("%s", a.Text)
+	}
+	b.write("f.txt", "x"+text)
+	if a := b.ask(t, b.talk("one"), auto); a.Mode != "diff" || patched(t, text, *a.Output.Files[0].Content) != "x"+text {
+		t.Errorf("%+v", a.About)
 	}
 }

@@ -124,8 +124,8 @@ func (r *reading) file(s *section) tool.CtxReadOutputFilesElem {
 	}
 	language, pointer := s.doc.language(), s.doc.pointer(1, s.doc.lines)
 	f.Language, f.Encoding, f.Sha256, f.Pointer, f.Lines = &language, &s.doc.encoding, &s.doc.sha256, &pointer, &s.doc.lines
-	if s.doc.counted && s.sum != "" {
-		f.Tokens = &s.doc.count
+	if n, counted := s.doc.price.known(); counted && s.sum != "" {
+		f.Tokens = &n
 	}
 	if s.sum == "" {
 		f.Content = new(string)
