@@ -10,8 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -31,14 +29,23 @@ func BenchmarkStart(b *testing.B) {
 	}
 	for b.Loop() {
 	}
-	mid := func(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/2] }
 	b.ReportMetric(mid(ratios), "ratio")
 	b.ReportMetric(mid(first), "ms-first")
 	b.ReportMetric(mid(memory), "MB-idle")
 	b.Logf("first answer on GOROOT/src to that on an empty folder: %.2f (at most 2), idle memory %.0f MB (under 60)", mid(ratios), mid(memory))
 }
 
-func firstAnswer(b *testing.B, root string) (time.Duration, float64) {
+func mid(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/2] }
+
+// served is a server in a process of its own.
+type served struct {
+	URL string
+	pid int
+	cmd *exec.Cmd
+}
+
+// serving starts a server with a fresh data folder, and kills it in the end if it still runs.
+func serving(b *testing.B, args ...string) *served {
 	b.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -48,24 +55,36 @@ func firstAnswer(b *testing.B, root string) (time.Duration, float64) {
 	if err := os.Symlink(self, name); err != nil {
 		b.Fatal(err)
 	}
-	start := time.Now()
-	cmd := exec.Command(name, "serve", "--port", "0", "--json", "--project-root", root, "--data-dir", b.TempDir())
-	out, err := cmd.StdoutPipe()
+	s := &served{cmd: exec.Command(name, append([]string{"serve", "--port", "0", "--json", "--data-dir", b.TempDir()}, args...)...)}
+	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := s.cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
+	b.Cleanup(func() {
+		if s.cmd.ProcessState == nil {
+			_ = s.cmd.Process.Kill() // it may have ended
+			_ = s.cmd.Wait()
+		}
+	})
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
 		b.Fatal(err)
 	}
-	var hello struct{ URL string }
-	if err := json.Unmarshal(line, &hello); err != nil {
+	if err := json.Unmarshal(line, s); err != nil {
 		b.Fatal(err)
 	}
-	resp, err := http.Post(hello.URL+"/v1/tools/call", "application/json", bytes.NewReader([]byte(`{"name":"ctx_session"}`)))
+	s.pid = s.cmd.Process.Pid
+	return s
+}
+
+func firstAnswer(b *testing.B, root string) (time.Duration, float64) {
+	b.Helper()
+	start := time.Now()
+	s := serving(b, "--project-root", root)
+	resp, err := http.Post(s.URL+"/v1/tools/call", "application/json", bytes.NewReader([]byte(`{"name":"ctx_session"}`)))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -75,27 +94,12 @@ func firstAnswer(b *testing.B, root string) (time.Duration, float64) {
 	if resp.StatusCode != http.StatusOK {
 		b.Fatal(resp.Status)
 	}
-	mb := resident(b, cmd.Process.Pid)
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	mb := status(b, s.pid, "VmRSS:")
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		b.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil {
+	if err := s.cmd.Wait(); err != nil {
 		b.Fatal(err)
 	}
 	return took, mb
-}
-
-// resident is the resident memory of a process in MB, or 0 where the system does not tell.
-func resident(b *testing.B, pid int) float64 {
-	b.Helper()
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(raw), "VmRSS:")
-	kb, err := strconv.Atoi(strings.Fields(rest)[0])
-	if err != nil {
-		b.Fatal(err)
-	}
-	return float64(kb) / 1024
 }

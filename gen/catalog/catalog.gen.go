@@ -240,10 +240,11 @@ type ReadModeRow struct{ Mode, Fidelity, Gives string }
 
 // ReadModes are the modes of ctx_read in this build.
 var ReadModes = []ReadModeRow{
-	{"auto", "as chosen", "The cheapest mode that still serves; in this build that is `full`."},
+	{"auto", "as chosen", "`full`; in a conversation that got the whole file before, that it is unchanged, or how it changed."},
 	{"full", "lossless", "A header line, then the file."},
 	{"reference", "lossy", "One line: path, lines, tokens, language and a pointer to this very content."},
 	{"lines:N-M", "partial", "Numbered lines; `lines:7`, `lines:5,10-20` and `lines:100-` too."},
+	{"diff", "partial", "Unified difference from what this conversation got last, or from the git revision `since`."},
 }
 
 // Route is an operation of api/openapi.yaml.

@@ -23,7 +23,7 @@ type CtxReadInput struct {
 
 	EndLine *int `json:"end_line,omitempty,omitzero"`
 
-	// Bypass the cache.
+	// Send it all, from the disk.
 	Fresh bool `json:"fresh,omitempty,omitzero"`
 
 	// Cut the answer to this many tokens.
@@ -36,6 +36,10 @@ type CtxReadInput struct {
 
 	// Instead of path.
 	Paths []string `json:"paths,omitempty,omitzero"`
+
+	// Git revision that mode diff compares with; default: what this conversation got
+	// last.
+	Since *string `json:"since,omitempty,omitzero"`
 
 	// With end_line: same as lines:N-M.
 	StartLine *int `json:"start_line,omitempty,omitzero"`
@@ -52,6 +56,7 @@ type CtxReadOutput struct {
 }
 
 type CtxReadOutputFilesElem struct {
+	// Absent where the mode is reference or unchanged.
 	Content *string `json:"content,omitempty,omitzero"`
 
 	Encoding *string `json:"encoding,omitempty,omitzero"`
@@ -73,6 +78,10 @@ type CtxReadOutputFilesElem struct {
 
 	// Of the bytes of the file.
 	Sha256 *string `json:"sha256,omitempty,omitzero"`
+
+	// What mode diff compares with: a commit, or the hash of the content that was
+	// sent before.
+	Since *string `json:"since,omitempty,omitzero"`
 
 	// Tokens of the whole file.
 	Tokens *int `json:"tokens,omitempty,omitzero"`
@@ -112,7 +121,10 @@ type CtxSearchInput struct {
 	// Folder or file to search.
 	Path string `json:"path,omitempty,omitzero"`
 
-	Pattern string `json:"pattern"`
+	Pattern *string `json:"pattern,omitempty,omitzero"`
+
+	// Several patterns in one search, instead of pattern.
+	Queries []string `json:"queries,omitempty,omitzero"`
 }
 
 type CtxSearchInputCase string
@@ -133,6 +145,9 @@ type CtxSearchOutput struct {
 
 	// Cursor of the next part; absent: there is none.
 	Next *string `json:"next,omitempty,omitzero"`
+
+	// Where several patterns were searched: the lines of each.
+	Queries []CtxSearchOutputQueriesElem `json:"queries,omitempty,omitzero"`
 
 	// Matching lines after this page.
 	Remaining int `json:"remaining"`
@@ -156,8 +171,19 @@ type CtxSearchOutputMatchesElem struct {
 
 	Path string `json:"path"`
 
+	// Which of `queries` match the line, from 1.
+	Queries []int `json:"queries,omitempty,omitzero"`
+
 	// The line; the part around the match where it is long.
 	Text string `json:"text"`
+}
+
+type CtxSearchOutputQueriesElem struct {
+	FilesMatched int `json:"files_matched"`
+
+	Query string `json:"query"`
+
+	TotalMatches int `json:"total_matches"`
 }
 
 type CtxSessionDecisionInput struct {

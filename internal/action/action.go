@@ -186,7 +186,11 @@ func (r *run) do(ctx context.Context) (res *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.settle(ctx, reply)
+	if res, err = r.settle(ctx, reply); err != nil {
+		return nil, err
+	}
+	r.call.Unit.Settle()
+	return res, nil
 }
 
 // scope lets through who holds every scope of the capability.

@@ -20,7 +20,10 @@ import (
 const maxArguments = 4 << 10
 
 // Unit is the unit of work of a call (http.md E1): what it changes, its events and its answer commit together or not at all.
-type Unit struct{ changes []Change }
+type Unit struct {
+	changes []Change
+	settled []func()
+}
 
 // Change changes the store, and may still fill in the answer that the handler returned. It says which event tells of it.
 type Change func(tx *store.Tx) (Effect, error)
@@ -33,6 +36,17 @@ type Effect struct {
 
 // Change adds a change. It runs after the handler has returned, in one transaction with the events of the call.
 func (u *Unit) Change(c Change) { u.changes = append(u.changes, c) }
+
+// Settled adds what is to be done once the call has succeeded and its answer goes out.
+func (u *Unit) Settled(f func()) { u.settled = append(u.settled, f) }
+
+// Settle does what was added. The pipeline calls it.
+func (u *Unit) Settle() {
+	for _, f := range u.settled {
+		f()
+	}
+	u.settled = nil
+}
 
 // settle seals the answer and commits the call. A call that changed something waits until that is durable; one that changed
 // nothing leaves its event to the writer (http.md E2).

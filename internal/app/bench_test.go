@@ -7,7 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -105,4 +108,48 @@ func post(b *testing.B, client *http.Client, url string, body []byte) []byte {
 		b.Errorf("%d %s %v", resp.StatusCode, raw, err)
 	}
 	return raw
+}
+
+// BenchmarkReread sets a read of an unchanged file, small and sent anew, or large and told as unchanged, against a bare stat of
+// it and a call that reads no file (at most 1.5).
+func BenchmarkReread(b *testing.B) {
+	root := testkit.Write(b, map[string]string{"small.go": "package small\n\nfunc F() {}\n", "large.txt": strings.Repeat("a line of a large file\n", 40000)})
+	old := time.Now().Add(-time.Hour)
+	for _, name := range []string{"small.go", "large.txt"} {
+		if err := os.Chtimes(filepath.Join(root, name), old, old); err != nil {
+			b.Fatal(err)
+		}
+	}
+	s := testkit.Start(b, testkit.Settings{"max_rps": 0, "project_root": root})
+	client, url := http.DefaultClient, s.URL+"/v1/tools/call"
+	timed := func(f func()) float64 {
+		start := time.Now()
+		f()
+		return float64(time.Since(start).Microseconds())
+	}
+	for _, name := range []string{"small.go", "large.txt"} {
+		b.Run(name, func(b *testing.B) {
+			call := []byte(`{"name":"ctx_task"}`)
+			read := fmt.Appendf(nil, `{"name":"ctx_read","conversationId":"c","arguments":{"path":%q,"max_tokens":1000000}}`, name)
+			for range 2 { // the second counts what the first has sent
+				post(b, client, url, read)
+			}
+			var floor, reads []float64
+			for range 500 {
+				reads = append(reads, timed(func() { post(b, client, url, read) }))
+				floor = append(floor, timed(func() {
+					if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+						b.Error(err)
+					}
+					post(b, client, url, call)
+				}))
+			}
+			for b.Loop() {
+				post(b, client, url, read)
+			}
+			b.ReportMetric(median(reads), "µs-read")
+			b.ReportMetric(median(floor), "µs-stat+call")
+			b.ReportMetric(median(reads)/median(floor), "ratio")
+		})
+	}
 }

@@ -33,7 +33,7 @@ var rings = [][]string{
 	{"api", "schemas", "gen/catalog", "gen/schema", "gen/tool", "gen/rest", "gen/client", "internal/answer", "internal/fault", "internal/jsondoc", "internal/contract"},
 	{
 		"internal/capability", "internal/code", "internal/config", "internal/eventlog", "internal/identity", "internal/limit", "internal/memory",
-		"internal/meter", "internal/search", "internal/setup", "internal/store", "internal/token", "internal/workspace",
+		"internal/meter", "internal/revision", "internal/search", "internal/setup", "internal/store", "internal/token", "internal/workspace",
 	},
 	{"internal/action"},
 	{"internal/tool"},
@@ -60,7 +60,8 @@ var rules = []rule{
 		"the engine must not know through which door it is called; foreign hosts are reached through one guarded client"},
 	{[]string{"net"}, []string{"internal/rest", "internal/app"}, "nothing else listens or dials"},
 	{[]string{"database/sql/...", "modernc.org/..."}, []string{"internal/store"}, "another store comes, and the seam to it has to stay small"},
-	{[]string{"os/exec"}, []string{"tools/...", "internal/testkit/goroot"}, "ctxd runs no programs"},
+	{[]string{"os/exec"}, []string{"tools/...", "internal/revision", "internal/testkit/goroot"},
+		"programs are run in one place each, which guards against what a repository could make of that: git in revision"},
 	{[]string{"os/signal"}, []string{"cmd/ctxd", "internal/cli"}, "whoever owns the process decides when it ends"},
 	{[]string{"flag", "github.com/spf13/..."}, []string{"internal/cli"}, "flags are read in one place; the rest is given a configuration"},
 	{[]string{"log"}, nil, "logs are structured and go to the logger that app was given: use log/slog"},
@@ -83,7 +84,8 @@ var rules = []rule{
 	{[]string{"github.com/oapi-codegen/..."}, []string{"gen/rest", "gen/client"}, "it belongs to generated code"},
 	{[]string{"github.com/google/uuid"}, []string{"internal/app"}, "ids are made by a function that app hands out"},
 	{[]string{"golang.org/x/time/rate"}, []string{"internal/limit"}, "limits are counted in one place"},
-	{[]string{"golang.org/x/sync/errgroup"}, []string{"internal/tool"}, "a scan of the workspace is the one thing that runs in parallel within a call"},
+	{[]string{"golang.org/x/sync/errgroup"}, []string{"internal/workspace"}, "a scan of the workspace is the one thing that runs in parallel within a call"},
+	{[]string{"github.com/rogpeppe/go-internal/diff"}, []string{"internal/tool"}, "one way of telling differences"},
 	{[]string{"github.com/tailscale/hujson", "github.com/pelletier/go-toml/v2/..."}, []string{"internal/setup"}, "the program's own files are plain JSON"},
 	{[]string{"go.yaml.in/yaml/v3"}, []string{"tools/..."}, "the program reads JSON only"},
 }

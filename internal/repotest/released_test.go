@@ -140,7 +140,7 @@ func TestBrokenReleaseIsCaught(t *testing.T) {
 
 	broken := now.
 		edited(t, "api/openapi.json", `"operationId": "getReady"`, `"operationId": "getReadiness"`).
-		edited(t, "gen/tool/manifest.gen.json", `"required": ["pattern"]`, `"required": ["pattern", "path"]`).
+		edited(t, "gen/tool/manifest.gen.json", `"required": ["paths"]`, `"required": ["paths", "mode"]`).
 		edited(t, "schemas/config.schema.json", `"preset": {`, `"profile": {`)
 	strict := func(schema string, document []byte) ([]fault.Detail, error) {
 		if schema == "ready" {
@@ -151,7 +151,7 @@ func TestBrokenReleaseIsCaught(t *testing.T) {
 	catches(t, checkReleased(before, broken, []string{"1.0.0"}, "1.1.0", strict),
 		"operation getReady: was released, and is gone",
 		"GET /ready: api-operation-id-removed",
-		"cap:ctxd:file:search: input requires path",
+		"cap:ctxd:file:read-many: input requires mode",
 		"config preset: was released, and is gone",
 		"schemas/examples/ready/valid-no-checks.json: was valid in the last release",
 		"schemas/examples/ready/valid-two-checks.json: was valid in the last release",

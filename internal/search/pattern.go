@@ -27,68 +27,90 @@ const (
 	Smart       Case = "smart"
 )
 
-// Pattern is a compiled pattern. It may be used by several goroutines.
+// Pattern is a compiled pattern, or several of which a line must match one. It may be used by several goroutines.
 type Pattern struct {
-	line    *regexp.Regexp // judges one line
-	text    *regexp.Regexp // finds the next line that may match, in a text whose lines end with LF; nil: there is none
-	literal string         // every matching line holds it; "": nothing is known
-	exact   bool           // and every line that holds it matches
+	line    *regexp.Regexp   // judges one line
+	text    *regexp.Regexp   // finds the next line that may match, in a text whose lines end with LF; nil: there is none
+	needles []needle         // every matching line holds one of them; none: nothing is known
+	exact   bool             // and every line that holds one matches
+	parts   []*regexp.Regexp // the patterns one by one, where there are several
 }
 
 // Compile compiles a regular expression in the syntax of RE2, or a literal. Fault reasons: bad_pattern.
 func Compile(pattern string, literal bool, c Case) (*Pattern, error) {
-	if pattern == "" || utf8.RuneCountInString(pattern) > MaxPattern {
-		return nil, fault.Tool("bad_pattern", "a pattern has 1 to %d characters", MaxPattern)
+	tree, expr, err := parse(pattern, literal, c)
+	if err != nil {
+		return nil, err
 	}
-	expr := pattern
+	return build(tree, expr)
+}
+
+// CompileAny compiles patterns of which a line must match at least one. Fault reasons: bad_pattern, which names the pattern.
+func CompileAny(patterns []string, literal bool, c Case) (*Pattern, error) {
+	var parts []*regexp.Regexp
+	var exprs []string
+	for i, text := range patterns {
+		tree, expr, err := parse(text, literal, c)
+		if err != nil {
+			return nil, fault.Tool("bad_pattern", "queries[%d]: %w", i, err)
+		}
+		part, err := regexp.Compile(expr)
+		if err != nil {
+			return nil, fault.Tool("bad_pattern", "queries[%d] is no regular expression (RE2): %w", i, err)
+		}
+		parts, exprs = append(parts, part), append(exprs, "(?:"+tree.String()+")") // the tree closes what the text may leave open
+	}
+	expr := strings.Join(exprs, "|")
+	tree, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil, fault.Tool("bad_pattern", "the queries are too large to be searched at once: %w", err)
+	}
+	p, err := build(tree, expr)
+	if err != nil {
+		return nil, err
+	}
+	p.parts = parts
+	return p, nil
+}
+
+// Which tells which of several patterns a line matches, by their places from 0.
+func (p *Pattern) Which(line []byte) (list []int) {
+	for i, re := range p.parts {
+		if re.Match(line) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func parse(pattern string, literal bool, c Case) (tree *syntax.Regexp, expr string, err error) {
+	if pattern == "" || utf8.RuneCountInString(pattern) > MaxPattern {
+		return nil, "", fault.Tool("bad_pattern", "a pattern has 1 to %d characters", MaxPattern)
+	}
+	expr = pattern
 	if literal {
 		expr = regexp.QuoteMeta(pattern)
 	}
 	if c == Insensitive || c == Smart && strings.IndexFunc(pattern, unicode.IsUpper) < 0 {
 		expr = "(?i)" + expr
 	}
-	tree, err := syntax.Parse(expr, syntax.Perl)
+	tree, err = syntax.Parse(expr, syntax.Perl)
 	if err != nil {
-		return nil, fault.Tool("bad_pattern", "the pattern is no regular expression (RE2): %w; literal=true takes it as it is", err)
+		return nil, "", fault.Tool("bad_pattern", "the pattern is no regular expression (RE2): %w; literal=true takes it as it is", err)
 	}
-	p := &Pattern{}
+	return tree, expr, nil
+}
+
+func build(tree *syntax.Regexp, expr string) (p *Pattern, err error) {
+	p = &Pattern{text: withinLines(tree)}
 	if p.line, err = regexp.Compile(expr); err != nil {
 		return nil, fault.Tool("bad_pattern", "the pattern is no regular expression (RE2): %w", err)
 	}
-	p.literal, p.exact = required(tree.Simplify())
-	p.exact = p.exact && !strings.ContainsAny(p.literal, "\r\n")
-	p.text = withinLines(tree)
-	return p, nil
-}
-
-// required gives the longest literal that every match must hold, and whether the pattern is that literal and nothing else.
-func required(re *syntax.Regexp) (literal string, exact bool) {
-	switch re.Op {
-	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase != 0 {
-			return "", false
-		}
-		return string(re.Rune), true
-	case syntax.OpCapture:
-		return required(re.Sub[0])
-	case syntax.OpPlus:
-		literal, _ = required(re.Sub[0])
-		return literal, false
-	case syntax.OpRepeat:
-		if re.Min > 0 {
-			literal, _ = required(re.Sub[0])
-		}
-		return literal, false
-	case syntax.OpConcat:
-		for _, sub := range re.Sub {
-			if l, _ := required(sub); len(l) > len(literal) {
-				literal = l
-			}
-		}
-		return literal, false
-	default:
-		return "", false
+	p.needles, p.exact = required(tree.Simplify())
+	for _, n := range p.needles {
+		p.exact = p.exact && !strings.ContainsAny(n.text, "\r\n")
 	}
+	return p, nil
 }
 
 // withinLines compiles the pattern so that it can be run over a whole text and finds only what lies within a line: every

@@ -49,7 +49,7 @@ func found(t interface{ Fatal(...any) }, pattern string, literal bool, c Case, t
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m := range p.Lines(text) {
+	for m := range p.Lines([]byte(text)) {
 		out = append(out, m)
 	}
 	return out
@@ -98,6 +98,75 @@ func TestLinesProperty(t *testing.T) {
 	})
 }
 
+// Case is folded as regexp folds it, the Kelvin sign and the long s included, wherever the needle lies.
+func TestFoldProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`([aAkKsSxX\x{212a}ſ_.é]{0,6}(\n|\n|\r\n)){0,6}[aks]{0,3}`).Draw(t, "text")
+		pattern := rapid.StringMatching(`\^?[aAkKsSxX_éÉ]{1,4}(\|[aks]x?|\.|[xX]\+|\(a\|_\))?`).Draw(t, "pattern")
+		for _, c := range []Case{Insensitive, Smart, Sensitive} {
+			if got, want := found(t, pattern, false, c, text), naive(t, pattern, false, c, text); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q (%s) in %q: %v, want %v", pattern, c, text, got, want)
+			}
+		}
+	})
+}
+
+// Several patterns find the lines that each of them finds, and say which.
+func TestAnyProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`([abAx .]{0,5}(\n|\n|\r\n|\r)){0,6}[ab]{0,3}`).Draw(t, "text")
+		pattern := rapid.SampledFrom([]string{"a", "ab", "a|b", "^a", "b$", "x+", `\Qa.`, "A", "(?i)AB", "^$", "(a)(b)", `[^a]x`, ".", "bx|ab", "(?s)a.b"})
+		patterns := rapid.SliceOfN(pattern, 1, 4).Draw(t, "patterns")
+		c := rapid.SampledFrom([]Case{Sensitive, Insensitive, Smart}).Draw(t, "case")
+		want := map[Match][]int{}
+		for i, pattern := range patterns {
+			for _, m := range found(t, pattern, false, c, text) {
+				m.Column = 0
+				want[m] = append(want[m], i)
+			}
+		}
+		p, err := CompileAny(patterns, false, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, last := map[Match][]int{}, 0
+		for m := range p.Lines([]byte(text)) {
+			if m.Line <= last {
+				t.Fatalf("line %d after %d", m.Line, last)
+			}
+			last = m.Line
+			which := p.Which([]byte(text[m.Start:m.End]))
+			m.Column = 0
+			got[m] = which
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q (%s) in %q: %v, want %v", patterns, c, text, got, want)
+		}
+	})
+}
+
+func TestRequired(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]string{
+		"foo": "foo=", "fo+bar": "bar", "(foo)+": "foo", "foo|bars": "foo bars=", "(foo|ba)rs": "foors bars=", "Err(Short|Long)|Hi": "ErrShort ErrLong Hi=", "a(b|c).(de|fg)hij": "dehij fghij", "ab(?i)cd": "ab", "a*": "", "x?foo{2}": "fooo", "foo|b*": "",
+		"(?i)Handle": "~handle=", "(?i)task": "~ta", "(?i)ks": "", "(?i)é_x": "~_x", `\bfunc\b`: "func", "func|(?i)VAR": "func ~var=", "a\n": "a\n", "[Ff]oo": "oo",
+	} {
+		p, err := Compile(pattern, false, Sensitive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts []string
+		for _, n := range p.needles {
+			parts = append(parts, map[bool]string{true: "~"}[n.fold]+n.text)
+		}
+		if got := strings.Join(parts, " ") + map[bool]string{true: "="}[p.exact]; got != want {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
+	}
+}
+
 func TestRealText(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile(filepath.Join(goroot.Src(t), "net", "http", "server.go"))
@@ -131,9 +200,9 @@ func TestAround(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m := range p.Lines(text) {
+	for m := range p.Lines([]byte(text)) {
 		for n, want := range map[int][2][]string{0: {nil, nil}, 1: {{"2"}, {"4"}}, 9: {{"1", "2"}, {"4", "", "6"}}} {
-			before, after := Around(text, m.Start, m.End, n)
+			before, after := Around([]byte(text), m.Start, m.End, n)
 			if !reflect.DeepEqual(before, want[0]) || !reflect.DeepEqual(after, want[1]) {
 				t.Errorf("%d: %q %q, want %q", n, before, after, want)
 			}
@@ -156,7 +225,7 @@ func FuzzCompile(f *testing.F) {
 			return
 		}
 		var got []Match
-		for m := range p.Lines(text) {
+		for m := range p.Lines([]byte(text)) {
 			got = append(got, m)
 		}
 		if want := naive(t, pattern, literal, Sensitive, text); !reflect.DeepEqual(got, want) {

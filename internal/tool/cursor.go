@@ -19,6 +19,7 @@ type cursor struct {
 	Item  int    `json:"i,omitempty"` // item of a list in which At lies
 	Path  string `json:"p,omitempty"` // file in which At lies
 	Hash  string `json:"h,omitempty"` // content that At is a place in
+	Mode  string `json:"m,omitempty"` // read mode that At is a place in; "": the one that was asked for
 }
 
 // maxCursor bounds a cursor, in characters.
@@ -52,6 +53,14 @@ func parseCursor(text *string, query string) (cursor, error) {
 		return cursor{}, bad
 	}
 	return c, nil
+}
+
+// readCursor reads a cursor of ours.
+func readCursor(text string) (c cursor) {
+	if raw, err := base64.RawURLEncoding.DecodeString(text); err != nil || json.Unmarshal(raw, &c) != nil {
+		return cursor{} // the beginning: nothing was handed out
+	}
+	return c
 }
 
 // queryID names a query: the tool, the workspace and whatever of the arguments decides what the answer holds.

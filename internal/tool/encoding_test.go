@@ -94,7 +94,7 @@ func TestT7LongLine(t *testing.T) {
 		got += len(c)
 		next = a.Next
 	}
-	s, err := b.tools.CtxSearch(t.Context(), b.call, tool.CtxSearchInput{Pattern: "abcdé", Path: ".", Case: "sensitive", MaxResults: 5, MaxTokens: 1000})
+	s, err := b.tools.CtxSearch(t.Context(), b.call, tool.CtxSearchInput{Pattern: new("abcdé"), Path: ".", Case: "sensitive", MaxResults: 5, MaxTokens: 1000})
 	if err != nil || s.Output.TotalMatches != 1 || len(s.Output.Matches[0].Text) > maxLine || !*s.Output.Matches[0].Cut {
 		t.Errorf("%v %.300s", err, s.Text)
 	}

@@ -38,22 +38,36 @@ type document struct {
 	identity workspace.Identity
 	readAt   time.Time
 
-	counting sync.Mutex
-	counted  bool
-	count    int
+	price *price
+	light bool // content and pieces are left out, since the text is too large to be kept
 
 	answers map[string]*readAnswer // by mode and budget; guarded by the cache
 }
 
+// price is how many tokens a content has, counted once for all documents of the same bytes.
+type price struct {
+	mu      sync.Mutex
+	counted bool
+	tokens  int
+}
+
+// known is the price if it was counted already.
+func (p *price) known() (int, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tokens, p.counted
+}
+
 // tokens counts the content once.
 func (d *document) tokens(ctx context.Context) (int, error) {
-	d.counting.Lock()
-	defer d.counting.Unlock()
-	if d.counted {
-		return d.count, nil
+	p := d.price
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.counted {
+		return p.tokens, nil
 	}
 	n, err := token.Count(ctx, d.content)
-	d.count, d.counted = n, err == nil
+	p.tokens, p.counted = n, err == nil
 	return n, err
 }
 
@@ -86,12 +100,12 @@ func newReadCache(limit int) *readCache {
 func (c *readCache) load(ctx context.Context, ws *workspace.Workspace, rel string, fresh bool) (doc *document, cached bool, err error) {
 	key := readKey{ws.ID(), rel}
 	old := c.get(key)
-	if old != nil && !fresh {
-		info, err := ws.Stat(rel)
+	if old != nil && !old.light && !fresh {
+		same, err := old.unchanged(ws)
 		if err != nil {
 			return nil, false, err
 		}
-		if info.Identity == old.identity && old.identity.Settled(old.readAt, 0) {
+		if same {
 			return old, true, nil
 		}
 	}
@@ -112,21 +126,40 @@ func (c *readCache) load(ctx context.Context, ws *workspace.Workspace, rel strin
 	return doc, false, nil
 }
 
+// unchanged says whether the file is known to be as it was read.
+func (d *document) unchanged(ws *workspace.Workspace) (bool, error) {
+	info, err := ws.Stat(d.path)
+	return err == nil && info.Identity == d.identity && d.identity.Settled(d.readAt, 0), err
+}
+
+// known gives what is told of a file without its text, if that is known to be unchanged and counted.
+func (c *readCache) known(ws *workspace.Workspace, rel string) *document {
+	d := c.get(readKey{ws.ID(), rel})
+	if d == nil {
+		return nil
+	}
+	if _, counted := d.price.known(); !counted {
+		return nil
+	}
+	if same, err := d.unchanged(ws); !same || err != nil {
+		return nil // whoever reads it finds out why
+	}
+	return d
+}
+
 func newDocument(rel string, f *workspace.File) (*document, error) {
 	text, ok := workspace.Decode(f.Bytes)
 	if !ok {
 		return nil, fault.Tool(workspace.BinaryFile, "%s is a binary file of %d bytes; only text is read", oneLine(rel), len(f.Bytes))
 	}
-	d := &document{path: rel, content: text.Content, encoding: text.Encoding, lossless: text.Lossless, answers: map[string]*readAnswer{}}
+	d := &document{path: rel, content: text.Content, encoding: text.Encoding, lossless: text.Lossless, price: &price{}, answers: map[string]*readAnswer{}}
 	d.pieces, d.lines = split(d.content)
 	return d, nil
 }
 
 // inherit takes over what was derived from the same bytes.
 func (c *readCache) inherit(doc, old *document) {
-	old.counting.Lock()
-	doc.counted, doc.count = old.counted, old.count
-	old.counting.Unlock()
+	doc.price = old.price
 	c.mu.Lock()
 	doc.answers = old.answers
 	c.mu.Unlock()
@@ -149,7 +182,11 @@ func (c *readCache) put(key readKey, doc *document) {
 	c.drop(key)
 	size := 4*len(doc.content) + 24*len(doc.pieces) + 1024 // the content, and answers that hold it again
 	if size > readCacheEntry {
-		return
+		size = 1024
+		doc = &document{
+			path: doc.path, encoding: doc.encoding, lossless: doc.lossless, sha256: doc.sha256, lines: doc.lines, identity: doc.identity, readAt: doc.readAt,
+			price: doc.price, light: true, answers: map[string]*readAnswer{},
+		}
 	}
 	c.entries[key] = c.order.PushFront(&readEntry{key, doc, size})
 	for c.size += size; c.size > c.limit; {

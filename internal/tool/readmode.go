@@ -12,7 +12,7 @@ import (
 
 // readMode is a mode of ctx_read, understood.
 type readMode struct {
-	name   string      // full | lines | reference
+	name   string      // auto | full | lines | diff | reference; of a section also unchanged, never auto
 	shown  string      // as it is named to the caller: lines:1-3,12
 	ranges []lineRange // of lines
 }
@@ -32,10 +32,8 @@ func parseMode(mode string, start, end *int) (readMode, error) {
 		return window(start, end)
 	}
 	switch {
-	case mode == "auto" || mode == "full":
-		return readMode{name: "full", shown: "full"}, nil
-	case mode == "reference":
-		return readMode{name: "reference", shown: "reference"}, nil
+	case mode == "auto" || mode == "full" || mode == "reference" || mode == "diff":
+		return readMode{name: mode, shown: mode}, nil
 	case strings.HasPrefix(mode, "lines:"):
 		ranges, err := parseLines(strings.TrimPrefix(mode, "lines:"))
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxd/ctxd/gen/tool"
 	"github.com/ctxd/ctxd/internal/answer"
+	"github.com/ctxd/ctxd/internal/token"
 )
 
 // render cuts the sections to the budget and gives both renderings of them.
@@ -99,8 +100,11 @@ func (d *drawing) header(s *section) string {
 		return s.sum + "\n"
 	}
 	h := fmt.Sprintf("%s %dL", oneLine(s.path), s.doc.lines)
-	if s.mode.name == "lines" {
+	switch s.mode.name {
+	case "lines":
 		h += " " + s.mode.shown
+	case "diff":
+		h += " " + s.head
 	}
 	if s.doc.encoding != "utf-8" {
 		h += " [" + s.doc.encoding + "]"
@@ -120,11 +124,14 @@ func (r *reading) file(s *section) tool.CtxReadOutputFilesElem {
 	}
 	language, pointer := s.doc.language(), s.doc.pointer(1, s.doc.lines)
 	f.Language, f.Encoding, f.Sha256, f.Pointer, f.Lines = &language, &s.doc.encoding, &s.doc.sha256, &pointer, &s.doc.lines
-	if s.doc.counted && s.sum != "" {
-		f.Tokens = &s.doc.count
+	if n, counted := s.doc.price.known(); counted && s.sum != "" {
+		f.Tokens = &n
 	}
 	if s.sum == "" {
 		f.Content = new(string)
+	}
+	if s.since != "" {
+		f.Since = &s.since
 	}
 	return f
 }
@@ -133,9 +140,9 @@ func (r *reading) file(s *section) tool.CtxReadOutputFilesElem {
 func (r *reading) piece(s *section, p place) string {
 	pc := s.pieces[p.piece]
 	if s.mode.name != "lines" {
-		return s.doc.content[pc.start:pc.end]
+		return s.text[pc.start:pc.end]
 	}
-	out := pc.bare(s.doc.content)
+	out := pc.bare(s.text)
 	if pc.opens || p.opens {
 		out = fmt.Sprintf("%d| %s", pc.line, out)
 	}
@@ -179,11 +186,14 @@ func (d *drawing) rest(k int) (next, omitted string) {
 	s := d.sections[p.section]
 	c := cursor{Query: d.query, Item: s.item}
 	if s.doc != nil && p.piece > 0 {
-		c.At, c.Hash = p.piece, short(s.doc.sha256)
+		c.At, c.Hash = p.piece, s.hash
+		if s.mode.name == "diff" {
+			c.Mode = "diff"
+		}
 	}
 	switch files := len(d.r.paths) - s.item; {
 	case p.piece < len(s.pieces) && files == 1:
-		return c.String(), fmt.Sprintf("%s from line %d of %d", oneLine(s.path), s.pieces[p.piece].line, s.doc.lines)
+		return c.String(), fmt.Sprintf("%s from line %d of %d", oneLine(s.path), s.pieces[p.piece].line, s.lines)
 	default:
 		return c.String(), plural(files, "file")
 	}
@@ -216,22 +226,37 @@ func (d *drawing) fallBack(ctx context.Context) error {
 	return nil
 }
 
-// count adds what the answer stands for. Only a line about a file stands for more than it shows: what was cut off or not
-// asked for counts as neither sent nor saved.
+// count adds what the answer stands for: the whole file, where a line about it or its change was sent instead. What was cut off
+// or not asked for counts as neither sent nor saved.
 func (d *drawing) count(ctx context.Context, a *readAnswer) error {
-	if a.Fidelity != answer.Lossy || d.r.mode.name != "reference" {
-		return nil
-	}
+	raw, stands := 0, false
 	for i := range a.Output.Files {
 		s := &d.sections[i]
-		if s.doc == nil {
+		byName := s.doc != nil && d.r.mode.name == "reference" && a.Fidelity == answer.Lossy
+		if !s.stands && !byName {
 			continue
 		}
-		n, err := s.doc.tokens(ctx)
+		whole, err := s.doc.tokens(ctx)
 		if err != nil {
 			return err
 		}
-		a.RawTokens += n
+		raw += whole
+		if s.stands {
+			stands = true
+			sent, err := token.Count(ctx, s.sum+s.text)
+			if err != nil {
+				return err
+			}
+			raw -= sent
+		}
 	}
+	if stands { // beside what was sent as it is
+		n, err := token.Count(ctx, a.Text)
+		if err != nil {
+			return err
+		}
+		raw += n
+	}
+	a.RawTokens = raw
 	return nil
 }

@@ -2,14 +2,10 @@ package tool
 
 import (
 	"context"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/ctxd/ctxd/internal/fault"
 	"github.com/ctxd/ctxd/internal/search"
 	"github.com/ctxd/ctxd/internal/workspace"
 )
@@ -18,68 +14,60 @@ import (
 type scan struct {
 	ws               *workspace.Workspace
 	pattern          *search.Pattern
+	queries          int // how many patterns it is made of; 0: it is one
 	root             string
 	include, exclude *workspace.Globs
 	context, most    int
 	after            cursor // the page begins behind this place
 
 	page          []found
-	total         int // matching lines in all
-	passed        int // of these, before the page
-	filesMatched  int
+	sum           sum
 	filesSearched int
 	skips         map[string]int
 
-	full atomic.Bool // the page is full: only totals are wanted
+	full    atomic.Bool // the page is full: only totals are wanted
+	mu      sync.Mutex  // holds all of the above but full, and the rest
+	waiting map[int]outcome
+	next    int // the outcome that is to be added next
 }
 
-// job is a file on its way through a worker.
-type job struct {
-	seq  int
-	path string
+// sum counts matching lines.
+type sum struct {
+	total   int
+	passed  int   // of these, before the page
+	files   int   // that hold one
+	byQuery []int // where there are several patterns: the lines of each
+	inFiles []int // and the files
 }
 
-// outcome is what a worker made of it.
+func (s *sum) add(o sum) {
+	s.total += o.total
+	s.passed += o.passed
+	s.files += o.files
+	for i := range o.byQuery {
+		s.byQuery[i] += o.byQuery[i]
+		s.inFiles[i] += min(1, o.byQuery[i])
+	}
+}
+
+// outcome is what became of a file.
 type outcome struct {
-	seq    int
-	total  int     // matching lines
-	passed int     // of these, at or before the cursor
-	shown  []found // the first of the others, while the page is not full
-	skip   string  // why the file was not searched
+	sum
+	shown []found // the first of those that belong to the page, while it is not full
+	skip  string  // why the file was not searched
 }
 
 func (s *scan) run(ctx context.Context) error {
-	s.skips = map[string]int{}
-	info, err := s.ws.Stat(s.root)
-	if err != nil {
-		return err
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	jobs, outcomes := make(chan job, 64), make(chan outcome, 64)
-	var skips workspace.Skips
-	g.Go(func() (err error) {
-		defer close(jobs)
-		if info.Type != workspace.TypeFolder {
-			return send(ctx, jobs, job{0, s.root})
+	s.skips, s.waiting = map[string]int{}, map[int]outcome{}
+	s.sum.byQuery, s.sum.inFiles = make([]int, s.queries), make([]int, s.queries)
+	skips, err := s.ws.Scan(ctx, s.root, workspace.ScanOptions{Hidden: true, Max: maxSearched, Want: s.wants}, func(c workspace.Content) error {
+		o, err := s.file(ctx, c)
+		if err == nil {
+			s.collect(c.Seq, o)
 		}
-		skips, err = s.walk(ctx, jobs)
 		return err
 	})
-	var workers sync.WaitGroup
-	for range max(2, runtime.GOMAXPROCS(0)) {
-		workers.Add(1)
-		g.Go(func() error {
-			defer workers.Done()
-			return s.work(ctx, jobs, outcomes)
-		})
-	}
-	g.Go(func() error {
-		workers.Wait()
-		close(outcomes)
-		return nil
-	})
-	s.collect(outcomes)
-	if err := g.Wait(); err != nil {
+	if err != nil {
 		return err
 	}
 	delete(skips, workspace.SkipHidden)
@@ -89,71 +77,44 @@ func (s *scan) run(ctx context.Context) error {
 	return nil
 }
 
-func send[T any](ctx context.Context, ch chan<- T, v T) error {
-	select {
-	case ch <- v:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// walk hands out the files that are to be searched.
-func (s *scan) walk(ctx context.Context, jobs chan<- job) (workspace.Skips, error) {
-	seq := 0
-	return s.ws.Walk(ctx, s.root, workspace.WalkOptions{Hidden: true}, func(e workspace.Entry) error {
-		if e.Type != workspace.TypeFile || s.include != nil && !s.include.Match(e.Path, false) || s.exclude != nil && s.exclude.Match(e.Path, false) {
-			return nil
-		}
-		j := job{seq, e.Path}
-		seq++
-		return send(ctx, jobs, j)
-	})
-}
-
-func (s *scan) work(ctx context.Context, jobs <-chan job, outcomes chan<- outcome) error {
-	for j := range jobs {
-		o, err := s.file(ctx, j)
-		if err != nil {
-			return err
-		}
-		if err := send(ctx, outcomes, o); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+func (s *scan) wants(path string) bool {
+	return (s.include == nil || s.include.Match(path, false)) && (s.exclude == nil || !s.exclude.Match(path, false))
 }
 
 // file searches one file. A file that cannot be searched says why; only the end of the context is an error.
-func (s *scan) file(ctx context.Context, j job) (outcome, error) {
-	o := outcome{seq: j.seq}
-	f, err := s.ws.Read(ctx, j.path, maxSearched)
-	if err != nil {
-		if ctx.Err() != nil {
-			return o, ctx.Err()
+func (s *scan) file(ctx context.Context, c workspace.Content) (o outcome, err error) {
+	if c.Skip != "" {
+		o.skip = c.Skip
+		return o, nil
+	}
+	text := c.Bytes
+	if !workspace.IsPlain(text) {
+		t, ok := workspace.Decode(text)
+		if !ok {
+			o.skip = "binary"
+			return o, nil
 		}
-		if o.skip = fault.From(err).Reason(); o.skip == "" {
-			o.skip = "unreadable"
-		}
+		text = []byte(t.Content)
+	}
+	return s.lines(ctx, c.Path, workspace.TrimBOM(text))
+}
+
+// lines searches the text of a file.
+func (s *scan) lines(ctx context.Context, path string, text []byte) (o outcome, err error) {
+	if s.pattern.Misses(text) {
 		return o, nil
 	}
-	if f.Binary {
-		o.skip = "binary"
-		return o, nil
-	}
-	text, ok := workspace.Decode(f.Bytes)
-	if !ok {
-		o.skip = "binary"
-		return o, nil
-	}
-	order := compareWalk(j.path, s.after.Path)
-	for m := range s.pattern.Lines(text.Content) {
-		o.total++
+	order := compareWalk(path, s.after.Path)
+	for m := range s.pattern.Lines(text) {
+		o.total, o.files = o.total+1, 1
+		which := s.which(&o, text[m.Start:m.End])
 		switch {
 		case s.after.Path != "" && (order < 0 || order == 0 && m.Line <= s.after.At):
 			o.passed++
 		case len(o.shown) < s.most && !s.full.Load():
-			o.shown = append(o.shown, s.show(j.path, text.Content, m))
+			f := s.show(path, text, m)
+			f.queries = which
+			o.shown = append(o.shown, f)
 		}
 		if o.total%1024 == 0 && ctx.Err() != nil {
 			return o, ctx.Err()
@@ -162,21 +123,35 @@ func (s *scan) file(ctx context.Context, j job) (outcome, error) {
 	return o, nil
 }
 
+// which counts a line for every pattern that matches it, and tells these by their places from 1.
+func (s *scan) which(o *outcome, line []byte) []int {
+	if s.queries == 0 {
+		return nil
+	}
+	if o.byQuery == nil {
+		o.byQuery = make([]int, s.queries)
+	}
+	list := s.pattern.Which(line)
+	for i, at := range list {
+		o.byQuery[at]++
+		list[i]++
+	}
+	return list
+}
+
 // collect puts the outcomes back in the order of the walk.
-func (s *scan) collect(outcomes <-chan outcome) {
-	waiting := map[int]outcome{}
-	next := 0
-	for o := range outcomes {
-		waiting[o.seq] = o
-		for {
-			o, ok := waiting[next]
-			if !ok {
-				break
-			}
-			delete(waiting, next)
-			next++
-			s.add(o)
+func (s *scan) collect(seq int, o outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting[seq] = o
+	for {
+		o, ok := s.waiting[s.next]
+		if !ok {
+			return
 		}
+		delete(s.waiting, s.next)
+		s.next++
+		s.add(o)
 	}
 }
 
@@ -186,11 +161,7 @@ func (s *scan) add(o outcome) {
 		return
 	}
 	s.filesSearched++
-	s.total += o.total
-	s.passed += o.passed
-	if o.total > 0 {
-		s.filesMatched++
-	}
+	s.sum.add(o.sum)
 	if room := s.most - len(s.page); room > 0 {
 		s.page = append(s.page, o.shown[:min(room, len(o.shown))]...)
 	}

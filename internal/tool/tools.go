@@ -7,17 +7,20 @@ package tool
 import (
 	"github.com/ctxd/ctxd/internal/action"
 	"github.com/ctxd/ctxd/internal/memory"
+	"github.com/ctxd/ctxd/internal/revision"
 )
 
 // Tools implements the handlers of all built-in tools.
 type Tools struct {
-	memory *memory.Memory
-	reads  *readCache
+	memory    *memory.Memory
+	git       *revision.Git
+	reads     *readCache
+	delivered *deliveries
 }
 
 var _ action.Handlers = (*Tools)(nil)
 
 // New makes the tools.
 func New(m *memory.Memory) *Tools {
-	return &Tools{memory: m, reads: newReadCache(readCacheBytes)}
+	return &Tools{memory: m, git: revision.New(revision.Options{}), reads: newReadCache(readCacheBytes), delivered: newDeliveries(deliveredBytes)}
 }

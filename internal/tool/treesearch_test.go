@@ -129,7 +129,7 @@ func TestT4Search(t *testing.T) {
 			}
 		}
 		in := tool.CtxSearchInput{
-			Pattern: "needle", Path: ".", Case: "sensitive", Literal: rapid.Bool().Draw(t, "literal"), Context: rapid.IntRange(0, 2).Draw(t, "context"),
+			Pattern: new("needle"), Path: ".", Case: "sensitive", Literal: rapid.Bool().Draw(t, "literal"), Context: rapid.IntRange(0, 2).Draw(t, "context"),
 			MaxResults: rapid.IntRange(1, 30).Draw(t, "most"), MaxTokens: rapid.SampledFrom([]int{100, 400, 2000, 20000}).Draw(t, "budget"),
 		}
 		var got []string
@@ -163,6 +163,36 @@ func TestT4Search(t *testing.T) {
 	})
 }
 
+// Several patterns at once: each has its totals, a line that several match comes once and says so.
+func TestSearchQueries(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.write("a.txt", "one two\nthree\ntwo\n")
+	b.write("b.txt", "two\r\nTHREE\r\n")
+	in := tool.CtxSearchInput{Queries: []string{"one", "two", "(?i)three", "four"}, Path: ".", Case: "sensitive", MaxResults: 3, MaxTokens: 20000}
+	a, err := b.tools.CtxSearch(t.Context(), b.call, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "5 matches in 2 files (2 searched)\n1. one: 1 match in 1 file\n2. two: 3 matches in 2 files\n3. (?i)three: 2 matches in 2 files\n4. four: 0 matches in 0 files\n"
+	const page = "a.txt:1 [1 2]: one two\na.txt:2 [3]: three\na.txt:3 [2]: two\n[2 matches left; cursor="
+	if !strings.HasPrefix(a.Text, head+page) || fmt.Sprint(a.Output.Matches[0].Queries, a.Output.Queries) != "[1 2] [{1 one 1} {2 two 3} {2 (?i)three 2} {0 four 0}]" {
+		t.Errorf("%s%+v", a.Text, a.Output)
+	}
+	in.Cursor = &a.Next
+	rest, err := b.tools.CtxSearch(t.Context(), b.call, in)
+	if err != nil || rest.Text != head+"b.txt:1 [2]: two\nb.txt:2 [3]: THREE\n" {
+		t.Errorf("%v %s", err, rest.Text)
+	}
+	for _, in := range []tool.CtxSearchInput{
+		{Path: "."}, {Path: ".", Pattern: new("x"), Queries: []string{"y"}}, {Path: ".", Queries: []string{"x", "("}}, {Path: ".", Pattern: new("(")},
+	} {
+		if _, err := b.tools.CtxSearch(t.Context(), b.call, in); reason(err) != "bad_pattern" {
+			t.Errorf("%+v: %v", in, err)
+		}
+	}
+}
+
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 // T3: the same folder gives the same bytes, however the work was shared out.
@@ -174,7 +204,7 @@ func TestT3Deterministic(t *testing.T) {
 	}
 	var texts, trees []string
 	for range 10 {
-		s, err := New(nil).CtxSearch(t.Context(), b.call, tool.CtxSearchInput{Pattern: "needle", Path: ".", Case: "sensitive", MaxResults: 100, MaxTokens: 20000})
+		s, err := New(nil).CtxSearch(t.Context(), b.call, tool.CtxSearchInput{Pattern: new("needle"), Path: ".", Case: "sensitive", MaxResults: 100, MaxTokens: 20000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,8 +215,8 @@ func TestT3Deterministic(t *testing.T) {
 		}
 		trees = append(trees, r.Text+string(encoded(t, r.Output)))
 	}
-	if len(slices.Compact(texts)) != 1 || len(slices.Compact(trees)) != 1 {
-		t.Error("the same question has several answers")
+	if texts, trees = slices.Compact(texts), slices.Compact(trees); len(texts) != 1 || len(trees) != 1 {
+		t.Errorf("the same question has several answers: %s", append(texts, trees...))
 	}
 }
 
@@ -202,7 +232,7 @@ func TestT4ChangedFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	search := tool.CtxSearchInput{Pattern: "needle", Path: ".", Case: "sensitive", MaxResults: 10, MaxTokens: 20000}
+	search := tool.CtxSearchInput{Pattern: new("needle"), Path: ".", Case: "sensitive", MaxResults: 10, MaxTokens: 20000}
 	page, err := b.tools.CtxSearch(t.Context(), b.call, search)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +256,7 @@ func TestT4ChangedFolder(t *testing.T) {
 			return err
 		},
 		"another pattern": func() error {
-			_, err := b.tools.CtxSearch(t.Context(), b.call, tool.CtxSearchInput{Pattern: "needl", Path: ".", Case: "sensitive", MaxResults: 10, MaxTokens: 20000, Cursor: &page.Next})
+			_, err := b.tools.CtxSearch(t.Context(), b.call, tool.CtxSearchInput{Pattern: new("needl"), Path: ".", Case: "sensitive", MaxResults: 10, MaxTokens: 20000, Cursor: &page.Next})
 			return err
 		},
 		"another workspace": func() error {

@@ -24,6 +24,9 @@ type Text struct {
 	Lossless bool   // Encode gives the same bytes back
 }
 
+// head is how far git looks for a NUL, in bytes.
+const head = 8000
+
 const (
 	bom8  = "\xef\xbb\xbf"
 	bomLE = "\xff\xfe"
@@ -33,8 +36,8 @@ const (
 // Decode makes text of bytes; false where they are no text. UTF-16 is known by its BOM. Bytes that are not UTF-8 are
 // Windows-1252, unless most of what is not ASCII is good UTF-8: then only the bad bytes become U+FFFD, and the text is lossy.
 func Decode(b []byte) (Text, bool) {
-	enc := sniff(b)
-	if isBinary(b, enc) {
+	enc, ok := sniff(b)
+	if !ok {
 		return Text{}, false
 	}
 	switch enc {
@@ -48,6 +51,15 @@ func Decode(b []byte) (Text, bool) {
 		return decode8(b, enc), true
 	}
 }
+
+// IsPlain says whether Decode would give the very bytes, but for a BOM of UTF-8 at their beginning: looking into them then
+// needs no copy.
+func IsPlain(b []byte) bool {
+	return bytes.IndexByte(b[:min(len(b), head)], 0) < 0 && utf8.Valid(b) // which no BOM of UTF-16 is
+}
+
+// TrimBOM takes a BOM of UTF-8 away.
+func TrimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte(bom8)) }
 
 // Encode is the way back. False where the encoding cannot hold the content, or is unknown.
 func Encode(content, encoding string) ([]byte, bool) {
@@ -67,37 +79,33 @@ func Encode(content, encoding string) ([]byte, bool) {
 	}
 }
 
-func sniff(b []byte) string {
+// sniff names the encoding; false where the bytes are no text: a NUL at its head (git's rule); in what would be
+// Windows-1252 a NUL anywhere, or more than one control byte in thirty; in UTF-16 a NUL character anywhere, which UTF-32 and
+// pictures have.
+func sniff(b []byte) (enc string, ok bool) {
 	switch {
-	case bytes.HasPrefix(b, []byte(bom8)):
-		return UTF8BOM
 	case bytes.HasPrefix(b, []byte(bomLE)):
-		return UTF16LE
+		return UTF16LE, !nul16(b[2:])
 	case bytes.HasPrefix(b, []byte(bomBE)):
-		return UTF16BE
+		return UTF16BE, !nul16(b[2:])
+	case bytes.IndexByte(b[:min(len(b), head)], 0) >= 0:
+		return "", false
+	case bytes.HasPrefix(b, []byte(bom8)):
+		return UTF8BOM, true
 	case utf8.Valid(b) || mostlyUTF8(b):
-		return UTF8
+		return UTF8, true
 	default:
-		return Windows1252
+		return Windows1252, bytes.IndexByte(b, 0) < 0 && controls(b)*30 <= len(b)
 	}
 }
 
-// isBinary finds what is no text: a NUL in the first 8 000 bytes (git's rule); in what would be Windows-1252 a NUL anywhere,
-// or more than one control byte in thirty; in UTF-16 a NUL character anywhere, which UTF-32 and pictures have.
-func isBinary(b []byte, enc string) bool {
-	switch enc {
-	case UTF16LE, UTF16BE:
-		for i := 2; i+1 < len(b); i += 2 {
-			if b[i] == 0 && b[i+1] == 0 {
-				return true
-			}
+func nul16(b []byte) bool {
+	for ; len(b) > 1; b = b[2:] {
+		if b[0] == 0 && b[1] == 0 {
+			return true
 		}
-		return false
-	case Windows1252:
-		return bytes.IndexByte(b, 0) >= 0 || controls(b)*30 > len(b)
-	default:
-		return bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0
 	}
+	return false
 }
 
 // controls counts bytes that no text in Windows-1252 has: control codes beside tab, line ends, form feed, backspace and escape,

@@ -24,17 +24,50 @@ type repo struct {
 	opened bool
 }
 
-// openRepo opens the repository that a `.git` belongs to: a folder, or a file that names one (worktrees, submodules). Nothing
-// is trusted but where ignore rules and the index are; a hostile one could hide files of its own folder, as it can anyway.
+// Repository says where git keeps what belongs to a folder. All paths are absolute.
+type Repository struct {
+	Top    string // the folder that holds `.git`
+	Dir    string // its own git folder: HEAD and the index lie there
+	Common string // the folder that worktrees share, with objects, refs and config; mostly Dir
+}
+
+// Repository finds the repository that the root lies in, be it deeper than its top. Only the likeness of one is judged: what
+// lies there is whoever's who made it.
+func (w *Workspace) Repository() (Repository, bool) {
+	for dir := w.resolved; ; dir = filepath.Dir(dir) {
+		if found, ok := findRepo(filepath.Join(dir, ".git")); ok {
+			return found, true
+		}
+		if dir == filepath.Dir(dir) {
+			return Repository{}, false
+		}
+	}
+}
+
+// openRepo opens the repository that a `.git` belongs to. Nothing is trusted but where ignore rules and the index are; a
+// hostile one could hide files of its own folder, as it can anyway.
 func openRepo(dotGit string) (*repo, bool) {
+	found, ok := findRepo(dotGit)
+	if !ok {
+		return nil, false
+	}
+	r := &repo{dir: found.Dir}
+	if b, err := readSmall(filepath.Join(found.Common, "info", "exclude"), maxRules); err == nil {
+		r.exclude = parseIgnore(b)
+	}
+	return r, true
+}
+
+// findRepo finds what a `.git` is: a folder, or a file that names one (worktrees, submodules).
+func findRepo(dotGit string) (Repository, bool) {
 	dir := dotGit
 	if fi, err := os.Stat(dotGit); err != nil {
-		return nil, false
+		return Repository{}, false
 	} else if !fi.IsDir() {
 		b, err := readSmall(dotGit, maxPath)
 		target, isLink := strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), "gitdir: ")
 		if err != nil || !isLink {
-			return nil, false
+			return Repository{}, false
 		}
 		dir = from(filepath.Dir(dotGit), target)
 	}
@@ -42,14 +75,7 @@ func openRepo(dotGit string) (*repo, bool) {
 	if b, err := readSmall(filepath.Join(dir, "commondir"), maxPath); err == nil {
 		common = from(dir, strings.TrimRight(string(b), "\r\n"))
 	}
-	if !isGitDir(dir, common) {
-		return nil, false
-	}
-	r := &repo{dir: dir}
-	if b, err := readSmall(filepath.Join(common, "info", "exclude"), maxRules); err == nil {
-		r.exclude = parseIgnore(b)
-	}
-	return r, true
+	return Repository{Top: filepath.Dir(dotGit), Dir: dir, Common: common}, isGitDir(dir, common)
 }
 
 func from(dir, p string) string {

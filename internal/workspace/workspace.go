@@ -120,5 +120,8 @@ func (w *Workspace) ID() string { return w.id }
 // Label is the label that the workspace was opened with.
 func (w *Workspace) Label() string { return w.label }
 
+// ExcludesFile is the absolute path of the global excludes file that counts here; "" for none.
+func (w *Workspace) ExcludesFile() string { return w.excludes }
+
 // Root is the absolute path of the root, its symlinks resolved.
 func (w *Workspace) Root() string { return w.resolved }
