@@ -32,7 +32,7 @@ func importEdges(files []goFile) []edge {
 var rings = [][]string{
 	{"api", "schemas", "gen/catalog", "gen/schema", "gen/tool", "gen/rest", "gen/client", "internal/answer", "internal/fault", "internal/jsondoc", "internal/contract"},
 	{
-		"internal/capability", "internal/code", "internal/config", "internal/eventlog", "internal/identity", "internal/limit", "internal/memory",
+		"internal/capability", "internal/code", "internal/config", "internal/eventlog", "internal/filelock", "internal/identity", "internal/limit", "internal/memory",
 		"internal/meter", "internal/search", "internal/setup", "internal/store", "internal/token", "internal/workspace",
 	},
 	{"internal/action"},
