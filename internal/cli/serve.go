@@ -39,17 +39,17 @@ Of several servers of a folder, the first one has them. ctxd status shows it.`),
 		if err != nil {
 			return err
 		}
+		hup := make(chan os.Signal, 1)
+		signal.Notify(hup, syscall.SIGHUP) // before anybody is told that the server runs: the signal would end the process
+		defer signal.Stop(hup)
 		c.announce(srv)
-		return c.run(cmd.Context(), srv, s)
+		return c.run(cmd.Context(), srv, s, hup)
 	}
 	return cmd
 }
 
 // run waits for the end, and reads the configuration again whenever the process is told to.
-func (c *command) run(ctx context.Context, srv *app.Server, s *settings) error {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
+func (c *command) run(ctx context.Context, srv *app.Server, s *settings, hup <-chan os.Signal) error {
 	for {
 		select {
 		case <-hup:

@@ -27,7 +27,7 @@ func TestA5SIGHUP(t *testing.T) {
 	stream := s.Follow("/v1/events", "Authorization", bearer("ci"))
 	configured(t, file, with(set, testkit.Settings{"tokens": tokens(everything("other", nil))}))
 	s.signal(syscall.SIGHUP)
-	ends(t, stream, 5*time.Second)
+	ends(t, stream, 20*time.Second)
 	if a := s.Get("/v1/tools", "Authorization", bearer("ci")); a.Status != http.StatusUnauthorized {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
@@ -55,10 +55,10 @@ func TestE5SIGTERM(t *testing.T) {
 	stream := s.Follow("/v1/events")
 	work(t, s.Server, 30)
 	s.signal(syscall.SIGTERM)
-	if code := exits(t, s.cmd, 5*time.Second); code != 0 {
+	if code := exits(t, s.cmd, 20*time.Second); code != 0 {
 		t.Errorf("exit code %d: %s", code, s.stderr)
 	}
-	ends(t, stream, time.Second)
+	ends(t, stream, 20*time.Second)
 	if events := history(t, testkit.Start(t, set), "default"); len(events) != 40 {
 		t.Errorf("%d events", len(events))
 	}
@@ -75,7 +75,7 @@ func TestE2Durability(t *testing.T) {
 		}
 	}
 	s.signal(syscall.SIGKILL)
-	exits(t, s.cmd, 5*time.Second)
+	exits(t, s.cmd, 20*time.Second)
 	again := testkit.Start(t, set)
 	if text, _ := again.Tool("ctx_session", map[string]any{}); !strings.Contains(text, "session v10") || !strings.Contains(text, "f9") {
 		t.Errorf("%s", text)
@@ -129,7 +129,7 @@ func TestBinaryStdio(t *testing.T) {
 	if err := piped.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if code := exits(t, piped, 10*time.Second); code != 0 || strings.Count(out.String(), "five") < 2 {
+	if code := exits(t, piped, 20*time.Second); code != 0 || strings.Count(out.String(), "five") < 2 {
 		t.Errorf("exit code %d: %s", code, &out)
 	}
 	deaf := program(t, args()...) // nobody reads what it says
@@ -159,7 +159,7 @@ func TestBinaryStdio(t *testing.T) {
 	if err := deaf.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if code := exits(t, deaf, 8*time.Second); code != 0 {
+	if code := exits(t, deaf, 20*time.Second); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	_ = in.Close()

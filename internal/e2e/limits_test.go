@@ -102,7 +102,7 @@ func TestL1Batch(t *testing.T) {
 func TestL1Concurrency(t *testing.T) {
 	t.Parallel()
 	b := newBlocker()
-	c := compose(t, plan{tools: b.before, timeout: 3 * time.Second, rest: func(r *rest.Config) { r.Concurrency = limit.NewGate(1, 1, 100*time.Millisecond) }})
+	c := compose(t, plan{tools: b.before, timeout: 10 * time.Second, rest: func(r *rest.Config) { r.Concurrency = limit.NewGate(1, 1, 500*time.Millisecond) }})
 	open := c.Follow("/v1/events") // a stream takes no place
 	var wg sync.WaitGroup
 	wg.Go(func() { c.Call(`{"name":"ctx_tree"}`) })
@@ -119,7 +119,7 @@ func TestL1Concurrency(t *testing.T) {
 		if a.Status != http.StatusServiceUnavailable || a.Code() != "overloaded" || a.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s", name, a.Status, a.Body)
 		}
-		if waited := time.Since(started); waited < 100*time.Millisecond {
+		if waited := time.Since(started); waited < 500*time.Millisecond {
 			t.Errorf("%s did not wait: %v", name, waited)
 		}
 	}
@@ -131,7 +131,7 @@ func TestL1Concurrency(t *testing.T) {
 			a := c.Get("/v1/tools")
 			mu.Lock()
 			defer mu.Unlock()
-			if a.Status == http.StatusServiceUnavailable && time.Since(started) < 80*time.Millisecond {
+			if a.Status == http.StatusServiceUnavailable && time.Since(started) < 450*time.Millisecond {
 				atOnce++
 			}
 		})
@@ -192,7 +192,7 @@ func TestL1Streams(t *testing.T) {
 // eventually waits for what follows soon from what was done.
 func eventually(t testing.TB, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it never came to be")
 		}

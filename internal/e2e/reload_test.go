@@ -75,7 +75,7 @@ func TestA5Revocation(t *testing.T) {
 			if err := s.Reload(testkit.Config(t, with(set, testkit.Settings{"tokens": list})), nil); err != nil {
 				t.Fatal(err)
 			}
-			ends(t, mine, 2*time.Second)
+			ends(t, mine, 20*time.Second)
 			if a := s.Do(http.MethodHead, "/v1/events", "", "Authorization", bearer("ci")); a.Status != c.want {
 				t.Errorf("the next request: %d", a.Status)
 			}
@@ -105,8 +105,8 @@ func TestA5Expiry(t *testing.T) {
 	session := begin(t, c.Server, auth...)
 	stream := c.Follow("/v1/events", auth...)
 	mcp := c.Follow("/mcp", append(auth, "Mcp-Session-Id", session)...)
-	ends(t, stream, 5*time.Second)
-	ends(t, mcp, 5*time.Second)
+	ends(t, stream, 20*time.Second)
+	ends(t, mcp, 20*time.Second)
 	over.Store(true)
 	if a := c.Get("/v1/tools", auth...); a.Code() != "unauthorized" {
 		t.Errorf("%d %s", a.Status, a.Body)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// goroot makes a repository with the names of Go's own sources, empty and tracked.
-func goroot(b *testing.B) string {
+// goNames makes a repository with the names of Go's own sources, empty and tracked.
+func goNames(b *testing.B) string {
 	b.Helper()
 	needGit(b)
 	out, err := exec.Command("go", "env", "GOROOT").Output()
@@ -35,7 +35,7 @@ func goroot(b *testing.B) string {
 
 // BenchmarkWalk compares a walk with git's own listing of the same tree; "x-git" is the ratio of their times.
 func BenchmarkWalk(b *testing.B) {
-	dir := goroot(b)
+	dir := goNames(b)
 	w := openAt(b, dir)
 	for name, o := range map[string]WalkOptions{"names": {Hidden: true}, "stat": {Hidden: true, Stat: true}} {
 		b.Run(name, func(b *testing.B) {

@@ -49,6 +49,12 @@ func Decode(b []byte) (Text, bool) {
 	}
 }
 
+// IsPlain says whether Decode would give the very bytes, but for a BOM of UTF-8 at their beginning: looking into them then
+// needs no copy.
+func IsPlain(b []byte) bool {
+	return !bytes.HasPrefix(b, []byte(bomLE)) && !bytes.HasPrefix(b, []byte(bomBE)) && bytes.IndexByte(b[:min(len(b), 8000)], 0) < 0 && utf8.Valid(b)
+}
+
 // Encode is the way back. False where the encoding cannot hold the content, or is unknown.
 func Encode(content, encoding string) ([]byte, bool) {
 	switch encoding {

@@ -162,7 +162,7 @@ func TestPatternTime(t *testing.T) {
 			t.Errorf("%.20q matches", pattern)
 		}
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
 }

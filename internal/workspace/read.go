@@ -126,7 +126,10 @@ func (w *Workspace) readOnce(ctx context.Context, rel string, limit int64) (*Fil
 		return nil, false, err
 	}
 	defer h.Close()
-	b, err := readUpTo(ctx, h, before.Size, limit)
+	if before.Size > limit {
+		return nil, false, tooLarge(rel, limit)
+	}
+	b, err := readUpTo(ctx, h, make([]byte, 0, before.Size+1), limit) // one more: the read that finds the end
 	if errors.Is(err, errTooLarge) {
 		return nil, false, tooLarge(rel, limit)
 	}
@@ -187,13 +190,9 @@ func tooLarge(rel string, limit int64) error {
 	return fault.Tool(TooLarge, "%s holds more than %d bytes, the most that is read here at once", quote(rel), limit)
 }
 
-// readUpTo reads to the end, in pieces between which ctx may end it. size is what to expect, not what to believe.
-func readUpTo(ctx context.Context, r io.Reader, size, limit int64) ([]byte, error) {
+// readUpTo reads to the end into an empty buffer, which grows where it must, in pieces between which ctx may end it.
+func readUpTo(ctx context.Context, r io.Reader, b []byte, limit int64) ([]byte, error) {
 	const piece = 1 << 20
-	if size > limit {
-		return nil, errTooLarge
-	}
-	b := make([]byte, 0, size+1) // one more: the read that finds the end
 	for {
 		if len(b) == cap(b) {
 			b = append(b, 0)[:len(b)]

@@ -60,15 +60,15 @@ func TestReadHugeSparse(t *testing.T) {
 // A file that grows while it is read stays within the limit.
 func TestReadUpTo(t *testing.T) {
 	t.Parallel()
-	if b, err := readUpTo(t.Context(), strings.NewReader("0123456789"), 3, 10); err != nil || string(b) != "0123456789" {
+	if b, err := readUpTo(t.Context(), strings.NewReader("0123456789"), make([]byte, 0, 3), 10); err != nil || string(b) != "0123456789" {
 		t.Errorf("%q, %v", b, err)
 	}
-	if _, err := readUpTo(t.Context(), strings.NewReader("0123456789"), 3, 9); !errors.Is(err, errTooLarge) {
+	if _, err := readUpTo(t.Context(), strings.NewReader("0123456789"), make([]byte, 0, 3), 9); !errors.Is(err, errTooLarge) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := readUpTo(ctx, strings.NewReader("0123456789"), 10, 10); !errors.Is(err, context.Canceled) {
+	if _, err := readUpTo(ctx, strings.NewReader("0123456789"), make([]byte, 0, 10), 10); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

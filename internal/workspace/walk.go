@@ -78,7 +78,8 @@ type walker struct {
 	ctx   context.Context
 	o     WalkOptions
 	visit func(Entry) error
-	rules *rules // nil where ignored entries are shown too
+	take  func(*level, met) error // instead of visit, for files that are no links; nil: visit gets them
+	rules *rules                  // nil where ignored entries are shown too
 	skips Skips
 	seen  int
 }

@@ -119,6 +119,9 @@ func (k *walker) link(l *level, m met) error {
 
 // emit visits an entry, having looked at it where the caller asked for that.
 func (k *walker) emit(l *level, m met, e Entry) error {
+	if k.take != nil && e.Type == TypeFile {
+		return k.take(l, m)
+	}
 	if !k.o.Stat {
 		return k.show(e)
 	}
