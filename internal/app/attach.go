@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
+	"github.com/ctxd/ctxd/internal/mcpserver"
 	"github.com/ctxd/ctxd/internal/socket"
 )
 
@@ -19,8 +19,10 @@ func (u *Unreachable) Error() string { return u.Message }
 
 // Attachment is a conversation with the running server of the same data folder.
 type Attachment struct {
-	c   *socket.Conn
-	pid int
+	o    Options
+	c    *socket.Conn
+	pid  int
+	self *ownPeer // once no server was left
 }
 
 // Attach asks the running server of the data folder to serve this process. Where none runs it gives nil and no error; where
@@ -50,64 +52,77 @@ func Attach(ctx context.Context, o Options) (*Attachment, error) {
 		_ = c.Close() // the refusal is the one to tell
 		return nil, err
 	}
-	return &Attachment{c, r.PID}, nil
+	return &Attachment{o: o, c: c, pid: r.PID}, nil
 }
 
-// Relay copies between the client and the server until one of them, or ctx, ends the conversation. The error is an
-// *Unreachable where it was the server that ended it.
-func (a *Attachment) Relay(ctx context.Context, in io.ReadCloser, out io.Writer) error {
-	defer a.c.Close()
-	defer in.Close()
-	said := make(chan error, 1) // the client's input has ended
-	heard := make(chan error, 1)
+// Relay passes messages on between the client and the server until the client, or ctx, ends the conversation. Where the server
+// ends before, another one of the data folder is looked for, and else this process serves from then on. The error is an
+// *Unreachable where requests were left without an answer after the client's last word.
+func (a *Attachment) Relay(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	r := &mcpserver.Relay{Next: a.next}
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx, a.c, in, out) }()
+	err := outcome(ctx, ended, r.Close)
+	if errors.Is(err, mcpserver.ErrPeerEnded) {
+		return &Unreachable{fmt.Sprintf("the server that this session was attached to (process id %d) has ended; start ctxd mcp again", a.pid)}
+	}
+	return err
+}
+
+// next is another server, or this process.
+func (a *Attachment) next(ctx context.Context) (mcpserver.Peer, error) {
+	if a.self != nil {
+		return nil, fmt.Errorf("serving stopped: %w", errors.Join(a.self.err, io.ErrUnexpectedEOF))
+	}
+	was := a.pid
+	again, err := Attach(ctx, a.o)
+	if again != nil {
+		a.c, a.pid = again.c, again.pid
+		a.o.Logger.Warn("the server has ended; attached to another one", "pid", was, "next", a.pid)
+		return a.c, nil
+	}
+	a.o.Logger.Warn("the server has ended; serving from here on", "pid", was, "cause", err)
+	e, err := OpenEngine(ctx, a.o)
+	if err != nil {
+		return nil, err
+	}
+	a.self = beOwnPeer(context.WithoutCancel(ctx), e)
+	return a.self, nil
+}
+
+// ownPeer is this process as the server that a Relay speaks with.
+type ownPeer struct {
+	*io.PipeReader // what it says
+	in             *io.PipeWriter
+	ended          chan struct{}
+	err            error // once it has ended
+}
+
+// beOwnPeer serves until the peer is closed, or ctx ends. The context of a process would end before what its client asked for is
+// answered.
+func beOwnPeer(ctx context.Context, e *Engine) *ownPeer {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	p := &ownPeer{outR, inW, make(chan struct{}), nil}
 	go func() {
-		_, err := io.Copy(a.c, in)
-		said <- err
-		_ = a.c.CloseWrite() // the server answers what is left, and ends
+		defer close(p.ended)
+		p.err = e.serveStdio(ctx, inR, outW)
+		_ = outW.Close() // a pipe never fails to close
 	}()
-	client := &writer{w: out}
-	go func() {
-		_, err := io.Copy(client, a.c)
-		heard <- err
-	}()
-	select {
-	case <-heard:
-		return a.ended(client.err, said)
-	case <-ctx.Done():
-		_ = a.c.CloseWrite()
-	}
-	select {
-	case <-heard:
-	case <-time.After(stopTimeout):
-	}
-	return nil
+	return p
 }
 
-// writer remembers why writing failed.
-type writer struct {
-	w   io.Writer
-	err error
-}
+// Write implements mcpserver.Peer.
+func (p *ownPeer) Write(b []byte) (int, error) { return p.in.Write(b) }
 
-// Write implements io.Writer.
-func (w *writer) Write(b []byte) (n int, err error) {
-	n, w.err = w.w.Write(b)
-	return n, w.err
-}
+// CloseWrite implements mcpserver.Peer.
+func (p *ownPeer) CloseWrite() error { return p.in.Close() }
 
-// ended tells who ended the conversation: the client that does not read, the client that has said all, or the server.
-func (a *Attachment) ended(deaf error, said <-chan error) error {
-	if deaf != nil {
-		return fmt.Errorf("the client does not read: %w", deaf)
-	}
-	select {
-	case err := <-said:
-		if err == nil {
-			return nil
-		}
-	default:
-	}
-	return &Unreachable{fmt.Sprintf("the server that this session was attached to (process id %d) has ended; start ctxd mcp again", a.pid)}
+// Close implements mcpserver.Peer.
+func (p *ownPeer) Close() error {
+	err := errors.Join(p.in.Close(), p.PipeReader.Close())
+	<-p.ended
+	return err
 }
 
 // status asks the server of a data folder how it is. The error is socket.ErrNone where none runs.

@@ -18,7 +18,8 @@ Speaks the Model Context Protocol with the agent that started it. Give agents th
   ctxd mcp --project-root /path/of/the/repository
 
 Where a ctxd serve of the same folder and configuration runs, it attaches to it, and passes on what agent and server say. Else it
-serves by itself. When the server that it is attached to ends, it exits with code 3; the agent starts it again.`),
+serves by itself. When the server that it is attached to ends, it attaches to the next one or goes on by itself, and answers what
+was left without an answer with an error.`),
 	}
 	s := c.settings(cmd)
 	alone := cmd.Flags().Bool("no-attach", false, "serve without a running server, as if there were none")

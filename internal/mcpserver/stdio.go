@@ -80,7 +80,7 @@ func (v *sieve) run(in io.Reader) error {
 	for {
 		line, err := readLine(lines)
 		if errors.Is(err, errLongLine) {
-			if err := v.refuse(nil, -32600, fault.New(catalog.PayloadTooLarge, "a message is longer than %d bytes", maxLine)); err != nil {
+			if err := v.refuse(nil, -32600, tooLong()); err != nil {
 				return err
 			}
 			continue
