@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -59,16 +58,4 @@ func ask(t testing.TB, set testkit.Settings, a socket.Ask) (*socket.Conn, socket
 		t.Fatal(err)
 	}
 	return c, r
-}
-
-// outcomeOf waits for the end of an attached process.
-func outcomeOf(t testing.TB, ended <-chan error, within time.Duration) error {
-	t.Helper()
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(within):
-		t.Fatalf("it still runs after %v", within)
-		return nil
-	}
 }
