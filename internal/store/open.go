@@ -167,7 +167,7 @@ func (d *database) guard() error {
 }
 
 func (d *database) explain(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	reason := "it cannot be opened"
