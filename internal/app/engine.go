@@ -5,8 +5,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxd/ctxd/gen/catalog"
+	"github.com/ctxd/ctxd/gen/schema"
 	"github.com/ctxd/ctxd/internal/action"
 	"github.com/ctxd/ctxd/internal/capability"
 	"github.com/ctxd/ctxd/internal/config"
@@ -118,7 +117,7 @@ func (e *Engine) openWorkspaces() error {
 	for _, r := range roots {
 		w, err := workspace.Open(workspace.Options{
 			ID: r.ID, Label: text(r.Label), Root: r.Root, DataDir: e.DataDir,
-			Refused:        append(slices.Clone(e.Config.RefusedFiles), r.RefusedFiles...),
+			Refused:        refused(e.Options, r),
 			GlobalExcludes: excludes != "", GlobalExcludesFile: excludes,
 		})
 		if err != nil {
@@ -132,34 +131,16 @@ func (e *Engine) openWorkspaces() error {
 	return nil
 }
 
+// refused are the patterns of files that no door reads in a workspace.
+func refused(o Options, r schema.WorkspaceConfig) []string {
+	return append(slices.Clone(o.Config.RefusedFiles), r.RefusedFiles...)
+}
+
 func text(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
-}
-
-// DataDir is where the data of a root lies: what the configuration says, else $XDG_DATA_HOME/ctxd/<hash of the root>.
-func DataDir(o Options, root string) (string, error) {
-	if o.Config.DataDir != nil {
-		return filepath.Abs(*o.Config.DataDir)
-	}
-	home := o.Getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(home) {
-		if home = o.Getenv("HOME"); !filepath.IsAbs(home) {
-			return "", fault.New(catalog.InvalidRequest, "neither XDG_DATA_HOME nor HOME is set; name a folder with --data-dir")
-		}
-		home = filepath.Join(home, ".local", "share")
-	}
-	abs, err := filepath.Abs(root)
-	if err != nil {
-		return "", fmt.Errorf("app: %w", err)
-	}
-	if resolved, err := filepath.EvalSymlinks(abs); err == nil {
-		abs = resolved
-	}
-	sum := sha256.Sum256([]byte(abs))
-	return filepath.Join(home, "ctxd", hex.EncodeToString(sum[:8])), nil
 }
 
 // globalExcludes is git's default place for a person's own ignore rules; core.excludesFile is not asked for, since that

@@ -44,6 +44,9 @@ type Server struct {
 	hosts    sharedStrings
 	reload   reloadState
 	probe    probeCache
+	local    *local // nil where the socket is not ours
+	noSocket error  // why
+	started  time.Time
 	stop     chan struct{}
 	stopping sync.Once
 	cancel   context.CancelFunc
@@ -56,9 +59,12 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Engine: e, stop: make(chan struct{}), served: make(chan error, 1)}
+	s := &Server{Engine: e, stop: make(chan struct{}), served: make(chan error, 1), started: o.now()()}
 	if err := s.build(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
+	}
+	if s.local, s.noSocket = s.listenLocal(ctx); s.local != nil {
+		go s.local.serve()
 	}
 	go func() { s.served <- s.http.Serve(s.listener) }()
 	return s, nil
@@ -191,10 +197,12 @@ func (s *Server) Stop() error {
 		close(s.stop)
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
+		ended := s.local.stop(ctx)
 		if err = s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
 			s.cancel() // what still runs is told to end, and its connections are closed
 			err = s.http.Close()
 		}
+		err = errors.Join(err, <-ended)
 		s.cancel()
 		s.mcp.Close()
 		err = errors.Join(err, s.Close())

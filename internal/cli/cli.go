@@ -22,10 +22,14 @@ import (
 
 // Exit codes.
 const (
-	ExitOK     = 0
-	ExitFailed = 1 // the command could not do what it was asked for
-	ExitUsage  = 2 // the command line, the environment or the configuration is wrong
+	ExitOK       = 0
+	ExitFailed   = 1 // the command could not do what it was asked for
+	ExitUsage    = 2 // the command line, the environment or the configuration is wrong
+	ExitNoServer = 3 // no server runs, it cannot be reached, or it has gone
 )
+
+// noServer stands for an error_code where there was no server to give one.
+const noServer catalog.ErrorCode = "no_server"
 
 // IO is what the process gives the command line.
 type IO struct {
@@ -66,6 +70,10 @@ func exitCode(err error) int {
 	if errors.As(err, &u) || fault.Is(err, catalog.InvalidRequest) {
 		return ExitUsage
 	}
+	var gone *app.Unreachable
+	if errors.As(err, &gone) {
+		return ExitNoServer
+	}
 	return ExitFailed
 }
 
@@ -81,9 +89,11 @@ func (c *command) complain(err error) {
 		return
 	}
 	code := f.Code
-	var u usage
-	if errors.As(err, &u) {
+	switch exitCode(err) {
+	case ExitUsage:
 		code = catalog.InvalidRequest
+	case ExitNoServer:
+		code = noServer
 	}
 	out := map[string]any{"error": message, "error_code": code}
 	if f.Details != nil {
@@ -121,7 +131,7 @@ Start a server and look at it:
 Or connect an agent that speaks MCP to the command ctxd mcp, which this writes into the agent's configuration:
   ctxd setup claude-code
 
-Exit codes: 0 done, 1 failed, 2 wrong use.`),
+Exit codes: 0 done, 1 failed, 2 wrong use, 3 no server runs, can be reached, or is left.`),
 		Version:           app.Version,
 		SilenceUsage:      true,
 		SilenceErrors:     true,

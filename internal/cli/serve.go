@@ -23,7 +23,10 @@ func (c *command) serve() *cobra.Command {
 Serves the folder that you stand in, or those that --project-root and --root name, until it is interrupted.
 
 On loopback no token is needed unless one is configured; anything else is bound only with a token. SIGHUP reads
-the configuration file again: tokens and allowed hosts change without a restart.`),
+the configuration file again: tokens and allowed hosts change without a restart.
+
+Agents that start ctxd mcp for the same folder attach to this server, and what they do is seen by all who follow it.
+Of several servers of a folder, the first one has them. ctxd status shows it.`),
 		Example: "  ctxd serve\n  ctxd serve --root ../api --root ../web:frontend\n  ctxd serve --host 0.0.0.0 --auth-token \"$TOKEN\" --allowed-host ctxd.example.com",
 	}
 	s := c.settings(cmd)
@@ -83,8 +86,11 @@ func (c *command) say(format string, args ...any) {
 func (c *command) announce(srv *app.Server) {
 	url := srv.URL()
 	if c.json {
-		raw, err := json.Marshal(map[string]any{"url": url, "pid": os.Getpid(), "data_dir": srv.DataDir, "workspaces": srv.Workspaces.IDs()})
-		if err == nil {
+		hello := map[string]any{"url": url, "pid": os.Getpid(), "data_dir": srv.DataDir, "workspaces": srv.Workspaces.IDs()}
+		if path, err := srv.Socket(); err == nil {
+			hello["socket"] = path
+		}
+		if raw, err := json.Marshal(hello); err == nil {
 			fmt.Fprintln(c.Stdout, string(raw))
 		}
 		return
@@ -100,6 +106,7 @@ func (c *command) announce(srv *app.Server) {
 	fmt.Fprintf(&b, `
   %[1]s      REST and SSE; MCP at %[1]s/mcp
   data in %[2]s
+  %[4]s
 
 Try it:
   curl -s%[3]s %[1]s/v1/tools
@@ -107,25 +114,14 @@ Try it:
   curl -sN%[3]s %[1]s/v1/events
 
 Ctrl-C stops it.
-`, url, srv.DataDir, auth)
+`, url, srv.DataDir, auth, attaching(srv))
 	fmt.Fprint(c.Stderr, b.String())
 }
 
-func (c *command) mcp() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "mcp",
-		Short: "Serve the repository over MCP on stdin and stdout",
-		Long: strings.TrimSpace(`
-Speaks the Model Context Protocol with the agent that started it. Give agents this command, or let ctxd setup do it:
-  ctxd mcp --project-root /path/of/the/repository`),
+// attaching says whether agents attach to the server.
+func attaching(srv *app.Server) string {
+	if _, err := srv.Socket(); err != nil {
+		return "agents do not attach: " + err.Error()
 	}
-	s := c.settings(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		o, err := s.options()
-		if err != nil {
-			return err
-		}
-		return app.ServeStdio(cmd.Context(), o, c.Stdin, c.Stdout)
-	}
-	return cmd
+	return "agents that start ctxd mcp for this folder attach to it"
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,9 +82,9 @@ func (v *flagValue) Type() string {
 	}
 }
 
-// load reads file, environment and flags, in the order in which the later win.
-func (s *settings) load() (*config.Config, error) {
-	var layers []config.Layer
+// load reads file, environment and flags, in the order in which the later win. What base says, all of them win over.
+func (s *settings) load(base ...config.Layer) (*config.Config, error) {
+	layers := slices.Clone(base)
 	file := s.file
 	if file == "" {
 		file = s.c.Getenv(configEnv)
@@ -198,8 +199,8 @@ func anchor(values map[string]any, dir string) {
 }
 
 // options are what app needs for an engine.
-func (s *settings) options() (app.Options, error) {
-	cfg, err := s.load()
+func (s *settings) options(base ...config.Layer) (app.Options, error) {
+	cfg, err := s.load(base...)
 	if err != nil {
 		return app.Options{}, err
 	}

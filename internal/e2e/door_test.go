@@ -129,7 +129,7 @@ func (r request) within(t testing.TB) string {
 // eachDoor runs a test through every door.
 func eachDoor(t *testing.T, set testkit.Settings, test func(*testing.T, door)) {
 	t.Helper()
-	for _, open := range []func(testing.TB, testkit.Settings) door{restAt, statelessAt, statefulAt, stdioAt, cliAt} {
+	for _, open := range []func(testing.TB, testkit.Settings) door{restAt, statelessAt, statefulAt, stdioAt, attachedAt, cliAt} {
 		d := open(t, set)
 		t.Run(d.Name(), func(t *testing.T) { t.Parallel(); test(t, d) })
 	}

@@ -54,8 +54,21 @@ const readA = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"
 // On stdio every line gets its answer, whatever it is, and the session goes on.
 func TestStdioLines(t *testing.T) {
 	t.Parallel()
-	in, out := serveStdio(t, onData(t, testkit.Settings{"project_root": repository(t)}))
-	w := wireTo(t, in, out)
+	set := onData(t, testkit.Settings{"project_root": repository(t)})
+	t.Run("alone", func(t *testing.T) {
+		t.Parallel()
+		in, out := serveStdio(t, set)
+		everyLine(t, wireTo(t, in, out))
+	})
+	testkit.Start(t, set)
+	t.Run("attached", func(t *testing.T) {
+		t.Parallel()
+		in, out, _ := attach(t, options(t, set))
+		everyLine(t, wireTo(t, in, out))
+	})
+}
+
+func everyLine(t *testing.T, w *wire) {
 	for _, c := range []struct{ line, want string }{
 		{"garbage", `"code":-32700`},
 		{"{", `"code":-32700`},

@@ -179,7 +179,7 @@ func (w *twins) make(t testing.TB, root string, named func(string) string) {
 		case "fifo":
 			must(t, syscall.Mkfifo(full, 0o644))
 		case "socket":
-			socket(t, full)
+			unixSocket(t, full)
 		}
 		if x.mode != 0 {
 			must(t, os.Chmod(full, x.mode))
@@ -204,7 +204,7 @@ func (w *twins) named(named func(string) string, p string) string {
 }
 
 // socket makes a socket. Its path may be longer than the system binds.
-func socket(t testing.TB, full string) {
+func unixSocket(t testing.TB, full string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "s")
 	must(t, err)

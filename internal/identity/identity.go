@@ -45,6 +45,16 @@ func Local() Principal {
 	return p
 }
 
+// Within is the principal, bound to workspaces that it is bound to already.
+func (p Principal) Within(workspaces []string) Principal {
+	bound := map[string]bool{}
+	for _, w := range workspaces {
+		bound[w] = p.Bound(w)
+	}
+	p.workspaces = bound
+	return p
+}
+
 // Has says whether the principal holds a scope.
 func (p Principal) Has(s catalog.Scope) bool { return p.scopes[s] }
 

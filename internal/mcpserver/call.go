@@ -13,7 +13,6 @@ import (
 	"github.com/ctxd/ctxd/gen/catalog"
 	"github.com/ctxd/ctxd/internal/action"
 	"github.com/ctxd/ctxd/internal/fault"
-	"github.com/ctxd/ctxd/internal/identity"
 )
 
 // Members of _meta.
@@ -31,6 +30,11 @@ func (s *Server) take(next mcp.MethodHandler) mcp.MethodHandler {
 				res, err = nil, rpcError(fault.New(catalog.Internal, "the server failed; its log says why"))
 			}
 		}()
+		leave, err := s.admit(ctx, method)
+		if err != nil {
+			return nil, rpcError(err)
+		}
+		defer leave()
 		if call, ok := req.(*mcp.CallToolRequest); ok && method == "tools/call" {
 			return s.call(ctx, call)
 		}
@@ -76,7 +80,10 @@ func (s *Server) request(ctx context.Context, call *mcp.CallToolRequest) (action
 	req := action.Request{ID: s.NewID(), Tool: call.Params.Name, Arguments: call.Params.Arguments, Client: clientName(call)}
 	done := func() {}
 	if s.flights.stdio != "" {
-		req.Principal, req.Conversation = identity.Local(), s.flights.stdio
+		req.Principal, req.Conversation = s.caller(), s.flights.stdio
+		if s.Stdio.Default != "" {
+			req.Where.Header = &s.Stdio.Default
+		}
 		ctx, done = until(ctx, s.flights.running)
 	} else {
 		f, ok := s.flights.find(header(call))

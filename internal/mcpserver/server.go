@@ -34,6 +34,8 @@ type Config struct {
 	NewID    func() string
 	Logger   *slog.Logger
 
+	Stdio Stdio
+
 	// Of HTTP only.
 	Stateful   bool
 	Principal  func(context.Context) identity.Principal        // who asks, by the context of the request
@@ -41,6 +43,14 @@ type Config struct {
 	Charge     func(context.Context) error                     // counts one more call of a request; nil: nobody does
 	SessionTTL time.Duration                                   // how long an idle session lives
 	Secret     []byte                                          // binds session ids to principals
+}
+
+// Stdio is what holds for the one client of ServeStdio. The zero value is a client that has the process for itself.
+type Stdio struct {
+	Workspaces []string                                        // that it may name; nil: all
+	Default    string                                          // workspace of calls that name none; "": the server's
+	Admit      func(context.Context) (leave func(), err error) // asked before each request; nil: all may come
+	Calls      context.Context                                 // calls end with it, before the conversation does; nil: together
 }
 
 // Server answers MCP messages.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/ctxd/ctxd/gen/catalog"
 	"github.com/ctxd/ctxd/internal/fault"
+	"github.com/ctxd/ctxd/internal/identity"
 )
 
 // maxLine bounds a message on stdio, in bytes.
@@ -22,12 +24,32 @@ const maxLine = 16 << 20
 // conversation. A line that is no message is answered and passed over: the SDK would end the session over it.
 func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	s.flights.stdio, s.flights.running = s.NewID(), ctx
+	if s.Stdio.Calls != nil {
+		s.flights.running = s.Stdio.Calls
+	}
 	w := &lockedWriter{w: out}
 	r, feed := io.Pipe()
 	p := &pending{out: w, open: map[any]*batch{}, answered: make(chan struct{}, 1)}
 	go func() { feed.CloseWithError((&sieve{feed: feed, out: w, pending: p}).run(in)) }()
 	defer in.Close() // ends the goroutine: what it reads has no context
 	return s.newServer(nil).Run(ctx, drained{&mcp.IOTransport{Reader: r, Writer: w, MaxLineLength: -1}, p})
+}
+
+// admit asks whether the one client may send one more request now. Notifications need no leave: the one that cancels a call
+// must not wait behind it.
+func (s *Server) admit(ctx context.Context, method string) (leave func(), err error) {
+	if s.flights.stdio == "" || s.Stdio.Admit == nil || strings.HasPrefix(method, "notifications/") {
+		return func() {}, nil
+	}
+	return s.Stdio.Admit(ctx)
+}
+
+// caller is the one client.
+func (s *Server) caller() identity.Principal {
+	if s.Stdio.Workspaces == nil {
+		return identity.Local()
+	}
+	return identity.Local().Within(s.Stdio.Workspaces)
 }
 
 // lockedWriter lets the SDK and the sieve write whole lines.
@@ -58,7 +80,7 @@ func (v *sieve) run(in io.Reader) error {
 	for {
 		line, err := readLine(lines)
 		if errors.Is(err, errLongLine) {
-			if err := v.refuse(nil, -32600, fault.New(catalog.PayloadTooLarge, "a message is longer than %d bytes", maxLine)); err != nil {
+			if err := v.refuse(nil, -32600, tooLong()); err != nil {
 				return err
 			}
 			continue

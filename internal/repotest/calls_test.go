@@ -27,6 +27,8 @@ var bans = []ban{
 		except: map[string]string{
 			"internal/rest/admit.go Server.limitBody":       "deadlines of connections are by the clock of the kernel",
 			"internal/rest/recorder.go recorder.limit":      "deadlines of connections are by the clock of the kernel",
+			"internal/socket/socket.go Conn.hear":           "deadlines of connections are by the clock of the kernel",
+			"internal/socket/socket.go Conn.tell":           "deadlines of connections are by the clock of the kernel",
 			"internal/workspace/read.go Workspace.readOnce": "it is compared with the times that the file system gives",
 		},
 	},
@@ -73,8 +75,10 @@ var bans = []ban{
 		only: []string{"cmd/...", "tools/...", "internal/store"},
 		mend: "pass the context of the caller on; what outlives its caller is listed in calls_test.go",
 		except: map[string]string{
-			"internal/app/serve.go Server.build": "requests end with the server, not with whoever started it",
-			"internal/app/serve.go Server.Stop":  "stopping takes its time after the context of the process has ended",
+			"internal/app/local.go Server.listenLocal": "calls of attached processes end with the server, not with whoever started it",
+			"internal/app/local.go local.converse":     "a conversation ends when its connection is closed, after its calls have",
+			"internal/app/serve.go Server.build":       "requests end with the server, not with whoever started it",
+			"internal/app/serve.go Server.Stop":        "stopping takes its time after the context of the process has ended",
 		},
 	},
 }

@@ -32,8 +32,9 @@ func importEdges(files []goFile) []edge {
 var rings = [][]string{
 	{"api", "schemas", "gen/catalog", "gen/schema", "gen/tool", "gen/rest", "gen/client", "internal/answer", "internal/fault", "internal/jsondoc", "internal/contract"},
 	{
-		"internal/capability", "internal/code", "internal/config", "internal/eventlog", "internal/identity", "internal/limit", "internal/memory",
-		"internal/meter", "internal/revision", "internal/search", "internal/setup", "internal/store", "internal/token", "internal/workspace",
+		"internal/capability", "internal/code", "internal/config", "internal/eventlog", "internal/filelock", "internal/identity", "internal/limit",
+		"internal/memory", "internal/meter", "internal/revision", "internal/search", "internal/setup", "internal/socket", "internal/store",
+		"internal/token", "internal/workspace",
 	},
 	{"internal/action"},
 	{"internal/tool"},
@@ -58,7 +59,8 @@ type rule struct {
 var rules = []rule{
 	{[]string{"net/http/..."}, []string{"internal/rest", "internal/mcpserver", "internal/app", "gen/rest", "gen/client", "internal/testkit", "internal/contracttest"},
 		"the engine must not know through which door it is called; foreign hosts are reached through one guarded client"},
-	{[]string{"net"}, []string{"internal/rest", "internal/app"}, "nothing else listens or dials"},
+	{[]string{"net"}, []string{"internal/rest", "internal/app", "internal/socket"}, "nothing else listens or dials"},
+	{[]string{"internal/socket"}, []string{"internal/app"}, "processes find each other in one place"},
 	{[]string{"database/sql/...", "modernc.org/..."}, []string{"internal/store"}, "another store comes, and the seam to it has to stay small"},
 	{[]string{"os/exec"}, []string{"tools/...", "internal/revision", "internal/testkit/goroot"},
 		"programs are run in one place each, which guards against what a repository could make of that: git in revision"},

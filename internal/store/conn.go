@@ -51,9 +51,13 @@ type Result struct {
 
 // dial opens the database at path. A new file takes its permissions from the file modeOf, and so do its companions.
 func dial(path, modeOf string) (*conn, error) {
-	q := url.Values{"modeof": {modeOf}, "_pragma": {
+	return dialWith(path, url.Values{"modeof": {modeOf}, "_pragma": {
 		"busy_timeout(5000)", "foreign_keys(1)", "synchronous(FULL)", "temp_store(MEMORY)", "journal_size_limit(67108864)",
-	}}.Encode()
+	}})
+}
+
+func dialWith(path string, options url.Values) (*conn, error) {
+	q := options.Encode()
 	q = strings.ReplaceAll(q, "+", "%20") // SQLite does not know a plus for a space
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: q}
 	c, err := (&sqlite.Driver{}).Open(dsn.String())

@@ -98,7 +98,7 @@ func runChild(t *testing.T, dir string, n int) []string {
 func TestForeignLock(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, Options{})
-	other, err := dial(s.db.path, s.db.lock.f.Name())
+	other, err := dial(s.db.path, s.db.lock.Path())
 	must(t, err)
 	defer func() { must(t, other.close()) }()
 	must(t, other.script(t.Context(), "BEGIN IMMEDIATE"))
@@ -121,7 +121,7 @@ func TestForeignLockForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openIn(t, dir, Options{})
 		must(t, s.Write(t.Context(), note("a")))
-		other, err := dial(s.db.path, s.db.lock.f.Name())
+		other, err := dial(s.db.path, s.db.lock.Path())
 		must(t, err)
 		must(t, other.script(t.Context(), "BEGIN IMMEDIATE"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -150,7 +150,7 @@ func TestTwoStoresAndCheckpoints(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	stores := []*Store{openIn(t, dir, Options{}), openIn(t, dir, Options{})}
-	c, err := dial(stores[0].db.path, stores[0].db.lock.f.Name())
+	c, err := dial(stores[0].db.path, stores[0].db.lock.Path())
 	must(t, err)
 	stop, checkpoints := make(chan struct{}), make(chan int)
 	go func() {

@@ -43,11 +43,11 @@ func (w *writer) begin() (*Tx, error) {
 	turn := false
 	defer func() {
 		if turn {
-			w.s.db.turn.unlock()
+			w.s.db.turn.Unlock()
 		}
 	}()
 	ok, err := until(context.Background(), busyLimit, busyPause, func() (bool, error) {
-		if turn = turn || w.s.db.turn.try(true); !turn {
+		if turn = turn || w.s.db.turn.Try(true); !turn {
 			return false, nil
 		}
 		_, err := w.c.exec(context.Background(), "BEGIN IMMEDIATE")

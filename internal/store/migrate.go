@@ -147,15 +147,21 @@ func snapshot(ctx context.Context, c *conn, path string) error {
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // VACUUM INTO takes an empty file, and its permissions
+	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	if _, err = c.exec(ctx, "VACUUM INTO ?", part); err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := vacuumInto(ctx, c, f); err != nil {
 		return err
 	}
 	return os.Rename(part, path)
+}
+
+// vacuumInto copies the database to an empty file, whose permissions it keeps, and closes that.
+func vacuumInto(ctx context.Context, c *conn, f *os.File) error {
+	_, err := c.exec(ctx, "VACUUM INTO ?", f.Name())
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }

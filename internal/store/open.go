@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxd/ctxd/gen/catalog"
 	"github.com/ctxd/ctxd/internal/fault"
+	"github.com/ctxd/ctxd/internal/filelock"
 )
 
 const (
@@ -28,8 +29,8 @@ const (
 type database struct {
 	path  string
 	steps []migration
-	lock  *fileLock
-	turn  *fileLock
+	lock  *filelock.Lock
+	turn  *filelock.Lock
 	c     *conn
 }
 
@@ -58,35 +59,40 @@ func (d *database) prepare(dir string) (err error) {
 	if err = os.Chmod(dir, 0o700); err != nil {
 		return err
 	}
-	if d.lock, err = openLock(filepath.Join(dir, lockName)); err != nil {
+	if d.lock, err = filelock.Open(filepath.Join(dir, lockName)); err != nil {
 		return err
 	}
-	d.turn, err = openLock(filepath.Join(dir, turnName))
+	d.turn, err = filelock.Open(filepath.Join(dir, turnName))
 	return err
 }
 
 // admit waits until this process may have the database open. Alone, it migrates what is old. Beside others it takes only what
 // is current: migrating under the feet of an older program would break it.
 func (d *database) admit(ctx context.Context) error {
+	kept := false // by a process that is alone with it
 	ok, err := until(ctx, openLimit, openPause, func() (bool, error) {
-		alone := d.lock.try(true)
-		if !alone && !d.lock.try(false) {
+		alone := d.lock.Try(true)
+		if kept = !alone && !d.lock.Try(false); kept {
 			return false, nil
 		}
 		ok, err := d.open(ctx, alone)
+		if ok && alone && !d.lock.Try(false) { // the system lets the lock go before it takes it anew: somebody came between
+			ok, err = false, d.c.close()
+			d.c = nil
+		}
 		if !ok {
-			d.lock.unlock()
+			d.lock.Unlock()
 			return false, err
 		}
 		return true, nil
 	})
-	if err == nil && !ok {
-		err = fault.New(catalog.StoreUnavailable, "another ctxd has it open, and it needs a migration: stop that one first")
+	switch {
+	case err != nil || ok:
+		return err
+	case kept:
+		return fault.New(catalog.StoreUnavailable, "another ctxd has kept it to itself for %v: it migrates or restores it", openLimit)
 	}
-	if err == nil {
-		d.lock.try(false) // from exclusive to shared
-	}
-	return err
+	return fault.New(catalog.StoreUnavailable, "another ctxd has it open, and it needs a migration: stop that one first")
 }
 
 // open makes the writing connection; false when the schema is old and this process is not alone.
@@ -94,7 +100,7 @@ func (d *database) open(ctx context.Context, alone bool) (ok bool, err error) {
 	if err := d.guard(); err != nil {
 		return false, err
 	}
-	c, err := dial(d.path, d.lock.f.Name())
+	c, err := dial(d.path, d.lock.Path())
 	if err != nil {
 		return false, err
 	}
@@ -161,7 +167,7 @@ func (d *database) guard() error {
 }
 
 func (d *database) explain(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	reason := "it cannot be opened"
@@ -182,9 +188,9 @@ func (d *database) close() error {
 	if d.c != nil {
 		errs = append(errs, d.c.close())
 	}
-	for _, l := range []*fileLock{d.turn, d.lock} {
+	for _, l := range []*filelock.Lock{d.turn, d.lock} {
 		if l != nil {
-			errs = append(errs, l.close())
+			errs = append(errs, l.Close())
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

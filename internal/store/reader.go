@@ -82,7 +82,7 @@ func (p *pool) close() {
 }
 
 func dialReader(d *database) (*conn, error) {
-	c, err := dial(d.path, d.lock.f.Name())
+	c, err := dial(d.path, d.lock.Path())
 	if err != nil {
 		return nil, err
 	}
