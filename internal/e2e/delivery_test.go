@@ -125,6 +125,14 @@ func TestCase1NewProcess(t *testing.T) {
 	}
 }
 
+// cold is what two answers share that differ in nothing but whether there is a conversation: what fails may say so.
+func (o outcome) cold() string {
+	if o.code != "" && len(o.details) > 0 {
+		return o.code + " " + o.details[0].Reason
+	}
+	return o.same()
+}
+
 // Case 2: after any mode, any other gives what a cold read gives, at every door. Each call is a conversation of its own, as the
 // caches of the server are shared and stubs are not.
 func TestCase2ModePairs(t *testing.T) {
@@ -133,13 +141,13 @@ func TestCase2ModePairs(t *testing.T) {
 	forms, cold := modeArgs(), map[string]string{}
 	process := cliAt(t, testkit.Settings{"project_root": root})
 	for name, f := range forms {
-		cold[name] = process.Call(t, f.of("f.go", "")).same()
+		cold[name] = process.Call(t, f.of("f.go", "")).cold()
 	}
 	eachDoor(t, testkit.Settings{"project_root": root}, func(t *testing.T, d door) {
 		n := 0
 		ask := func(name string) string {
 			n++
-			return d.Call(t, forms[name].of("f.go", fmt.Sprint("c", n))).same()
+			return d.Call(t, forms[name].of("f.go", fmt.Sprint("c", n))).cold()
 		}
 		for before := range forms {
 			if d.Name() == "cli" && before != "full" {
@@ -199,11 +207,19 @@ func TestCase3HiddenEdits(t *testing.T) {
 					mark := fmt.Sprintf("%04d", n)
 					change(t, file, code(mark), old)
 					got := ask(f)
-					if strings.Contains(got.data, `"content"`) && !strings.Contains(got.data, mark) || got.code != "" {
+					if strings.Contains(got.data, `"content"`) && !strings.Contains(got.data, mark) || got.code != "" && name != "diff" {
 						t.Errorf("%s, %s: %.300s", way, name, got)
 					}
 					if got := ask(form{"ctx_read", `{"path":%s,"mode":"full"}`}); contentOf(t, got) != code(mark) {
 						t.Errorf("%s, full after %s: %.300s", way, name, got)
+					}
+				}
+				if d.Name() != "cli" { // the conversation that received the old bytes gets the new ones too
+					same := form{"ctx_read", `{"path":%s,"mode":"diff"}`}.of("f.go", "same")
+					d.Call(t, form{"ctx_read", `{"path":%s,"mode":"full","fresh":true}`}.of("f.go", "same"))
+					change(t, file, code("diff"), old)
+					if got := d.Call(t, same); got.code != "" || !strings.Contains(got.data, "diff") || !strings.Contains(got.text, "tells: diff") {
+						t.Errorf("%s, diff: %.300s", way, got)
 					}
 				}
 				mark := fmt.Sprintf("of %s", way)
