@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -17,58 +21,155 @@ import (
 	"github.com/ctxd/ctxd/internal/contract"
 	"github.com/ctxd/ctxd/internal/fault"
 	"github.com/ctxd/ctxd/internal/identity"
-	"github.com/ctxd/ctxd/internal/jsondoc"
 )
 
 func (c *command) call() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "call TOOL [KEY=VALUE | KEY:=JSON]…",
-		Short: "Call one tool on the repository, without a server",
+		Use:   "call TOOL [KEY=VALUE | KEY=@FILE | KEY:=JSON | KEY:=@FILE]…",
+		Short: "Call one tool, on the repository or on a server",
 		Long: strings.TrimSpace(`
-Runs one call through the same pipeline as a server would, with the same events, and prints its text.
+Runs one call through the same pipeline as a server would, with the same events, and prints its text. With --server, that server runs
+it, over REST.
 
-KEY=VALUE is read by the type that the tool gives the key; a list takes its key several times. KEY:=JSON is taken as
-it is. ctxd tools shows what there is.`),
-		Example: "  ctxd call ctx_read path=main.go mode=lines:1-20\n  ctxd call ctx_search pattern='func main' include='*.go'\n  ctxd call ctx_multi_read paths=go.mod paths=README.md",
-		Args:    cobra.MinimumNArgs(1),
+KEY=VALUE is read by the type that the tool gives the key; a list takes its key several times. KEY:=JSON is taken as it is. @FILE is
+what the file holds, and @- what comes on stdin; @@ begins a text with an @. --args is a JSON object of all keys, or of those that
+do not follow. ctxd tools shows what there is.
+
+The token for --server is that of --token-file or CTXD_TOKEN_FILE, or else that of --auth-token, CTXD_AUTH_TOKEN or the configuration.
+
+Exit codes: 0 done, 1 the call failed, 2 wrong use, 3 the server cannot be reached.`),
+		Example: `  ctxd call ctx_read path=main.go mode=lines:1-20
+  ctxd call ctx_search pattern='func main' include='*.go'
+  ctxd call ctx_multi_read paths=go.mod paths=README.md
+  ctxd call ctx_session action=finding value=@note.txt
+  git diff --name-only | jq -R . | jq -s . | ctxd call ctx_multi_read paths:=@-
+  echo '{"path": "go.mod"}' | ctxd call ctx_read --args -
+  ctxd call ctx_tree --server https://ctxd.example.com --token-file ~/.ctxd-token`,
+		Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return completions(args), cobra.ShellCompDirectiveNoSpace
 		},
 	}
-	s := c.settings(cmd)
-	workspace := cmd.Flags().String("workspace", "", "workspace to call in; the default one when absent")
-	channel := cmd.Flags().String("channel", "", "channel to call in; default when absent")
-	agent := cmd.Flags().String("agent", "", "label of the caller, shown as the actor of the event")
+	o := callOptions{settings: c.settings(cmd)}
+	f := cmd.Flags()
+	f.StringVar(&o.args, "args", "", "arguments as JSON, @FILE or - for stdin")
+	f.StringVar(&o.server, "server", "", "address of a server that is to run the call, as http://127.0.0.1:8080")
+	f.StringVar(&o.tokenFile, "token-file", "", "file that holds the token for --server ("+tokenFileEnv+")")
+	f.StringVar(&o.workspace, "workspace", "", "workspace to call in; the default one when absent")
+	f.StringVar(&o.channel, "channel", "", "channel to call in; default when absent")
+	f.StringVar(&o.agent, "agent", "", "label of the caller, shown as the actor of the event")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		arguments, err := parseArguments(args[0], args[1:])
+		arguments, err := c.readArguments(args[0], o.args, args[1:])
 		if err != nil {
 			return err
 		}
-		o, err := s.options()
+		p := c.progress(args[0] + " runs")
+		var res *schema.CallResponse
+		if o.server == "" {
+			res, err = c.callHere(cmd.Context(), o, args[0], arguments)
+		} else {
+			res, err = c.callThere(cmd.Context(), o, args[0], arguments)
+		}
+		p.end()
 		if err != nil {
 			return err
-		}
-		e, err := app.OpenEngine(cmd.Context(), o)
-		if err != nil {
-			return err
-		}
-		req := action.Request{ID: app.NewID(), Principal: identity.Local(), Tool: args[0], Arguments: arguments, Actor: *agent}
-		if *workspace != "" {
-			req.Where.Body = workspace
-		}
-		if *channel != "" {
-			req.Channel = channel
-		}
-		res, err := e.Pipeline.Call(cmd.Context(), req)
-		if closeErr := e.Close(); err == nil {
-			err = closeErr
-		}
-		if err != nil {
-			return failedCall{err, req.ID}
 		}
 		return c.show(res)
 	}
 	return cmd
+}
+
+// callOptions are the flags of a call.
+type callOptions struct {
+	*settings
+	args, server, tokenFile, workspace, channel, agent string
+}
+
+func (c *command) callHere(ctx context.Context, o callOptions, tool string, arguments []byte) (*schema.CallResponse, error) {
+	opts, err := o.options()
+	if err != nil {
+		return nil, err
+	}
+	e, err := app.OpenEngine(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	req := action.Request{ID: app.NewID(), Principal: identity.Local(), Tool: tool, Arguments: arguments, Actor: o.agent}
+	if o.workspace != "" {
+		req.Where.Body = &o.workspace
+	}
+	if o.channel != "" {
+		req.Channel = &o.channel
+	}
+	res, err := e.Pipeline.Call(ctx, req)
+	if closeErr := e.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, failedCall{err, req.ID}
+	}
+	text := res.Text
+	return &schema.CallResponse{Result: schema.CallToolResult{
+		Content:           []schema.ContentBlock{{Type: "text", Text: &text}},
+		StructuredContent: json.RawMessage(res.Structured),
+		Meta:              &schema.CallMeta{CtxdResult: &res.Meta},
+	}}, nil
+}
+
+func (c *command) callThere(ctx context.Context, o callOptions, tool string, arguments []byte) (*schema.CallResponse, error) {
+	token, err := o.token()
+	if err != nil {
+		return nil, err
+	}
+	call := schema.CallRequest{Name: tool, Arguments: arguments}
+	if o.workspace != "" {
+		call.WorkspaceID = &o.workspace
+	}
+	if o.channel != "" {
+		call.ChannelID = &o.channel
+	}
+	res, err := app.Remote{URL: o.server, Token: token, Agent: o.agent}.Call(ctx, call)
+	var f *app.RemoteFault
+	if errors.As(err, &f) {
+		return nil, failedCall{err, f.RequestID}
+	}
+	return res, err
+}
+
+// tokenFileEnv names the file of the token where no flag does.
+const tokenFileEnv = "CTXD_TOKEN_FILE"
+
+// token is the token for a server, "" for none.
+func (o callOptions) token() (string, error) {
+	file := o.tokenFile
+	if file == "" {
+		file = o.c.Getenv(tokenFileEnv)
+	}
+	if file == "" {
+		cfg, err := o.load()
+		if err != nil || cfg.AuthToken == nil {
+			return "", err
+		}
+		return *cfg.AuthToken, nil
+	}
+	raw, err := readAll(file, nil)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(raw))
+	if token == "" || strings.ContainsAny(token, " \t\r\n") {
+		return "", usage{fmt.Errorf("the file %s holds no token, which is one word", file)}
+	}
+	if others(file) {
+		o.c.say("others can read the token file %s; chmod 600 closes it", file)
+	}
+	return token, nil
+}
+
+// others says whether somebody else may read a file.
+func others(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
 }
 
 // failedCall names the call that failed, as its events do.
@@ -80,85 +181,19 @@ type failedCall struct {
 // Unwrap gives what went wrong.
 func (f failedCall) Unwrap() error { return f.error }
 
-func (c *command) show(res *action.Result) error {
-	if !c.json {
-		_, err := io.WriteString(c.Stdout, strings.TrimSuffix(res.Text, "\n")+"\n")
-		return err
+func (c *command) show(res *schema.CallResponse) error {
+	if c.json {
+		return c.print(res)
 	}
-	text := res.Text
-	return c.print(schema.CallResponse{Result: schema.CallToolResult{
-		Content:           []schema.ContentBlock{{Type: "text", Text: &text}},
-		StructuredContent: json.RawMessage(res.Structured),
-		Meta:              &schema.CallMeta{CtxdResult: &res.Meta},
-	}})
-}
-
-// parameter is what the input schema says of one parameter.
-type parameter struct {
-	Type  string `json:"type"`
-	Items struct {
-		Type string `json:"type"`
-	} `json:"items"`
-	Enum []string `json:"enum"`
-}
-
-func parameters(name string) map[string]parameter {
-	i := slices.IndexFunc(tool.Specs, func(t tool.Spec) bool { return t.Name == name })
-	if i < 0 {
-		return nil
-	}
-	var in struct {
-		Properties map[string]parameter `json:"properties"`
-	}
-	if err := json.Unmarshal(tool.Specs[i].Input, &in); err != nil {
-		return nil // the schemas of built-in tools are admitted, or nothing starts
-	}
-	return in.Properties
-}
-
-// parseArguments reads KEY=VALUE and KEY:=JSON by the types of the tool. What the tool does not know is passed on as text:
-// the pipeline says what is wrong with it.
-func parseArguments(name string, words []string) ([]byte, error) {
-	known := parameters(name)
-	out := map[string]any{}
-	whole := map[string]bool{} // keys that have their value: a second one would silently win
-	for _, w := range words {
-		key, value, ok := strings.Cut(w, "=")
-		if !ok || key == "" || key == ":" {
-			return nil, usage{fmt.Errorf("%q is neither KEY=VALUE nor KEY:=JSON", w)}
-		}
-		raw := strings.TrimSuffix(key, ":")
-		if _, there := out[raw]; there && (raw != key || whole[raw] || known[raw].Type != "array") {
-			return nil, usage{fmt.Errorf("%s stands twice", raw)}
-		}
-		if whole[raw] = raw != key; whole[raw] {
-			v, err := jsondoc.Decode([]byte(value))
-			if err != nil {
-				return nil, usage{fmt.Errorf("%s: %w", raw, err)}
-			}
-			out[raw] = v
+	for _, block := range res.Result.Content {
+		if block.Text == nil {
 			continue
 		}
-		p := known[key]
-		if p.Type != "array" {
-			out[key] = typed(p.Type, value)
-			continue
-		}
-		list, _ := out[key].([]any)
-		out[key] = append(list, typed(p.Items.Type, value))
-	}
-	return jsondoc.Canonical(out), nil
-}
-
-// typed reads a word as a type of JSON; what does not fit stays text, for the schema to refuse.
-func typed(kind, text string) any {
-	switch kind {
-	case "integer", "number", "boolean":
-		if v, err := jsondoc.Decode([]byte(text)); err == nil {
-			return v
+		if _, err := io.WriteString(c.Stdout, strings.TrimSuffix(*block.Text, "\n")+"\n"); err != nil {
+			return err
 		}
 	}
-	return text
+	return nil
 }
 
 // completions are the tools, then the parameters of the tool that was named.

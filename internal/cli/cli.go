@@ -38,6 +38,8 @@ type IO struct {
 	Stdin  io.ReadCloser
 	Stdout io.WriteCloser
 	Stderr io.Writer
+
+	Terminal bool // somebody sees Stderr as it is written
 }
 
 // Run runs one command and gives its exit code.
@@ -61,6 +63,9 @@ func Run(ctx context.Context, streams IO) int {
 
 // silent is a failure that the command has already shown.
 type silent struct{ error }
+
+// Unwrap gives the failure.
+func (s silent) Unwrap() error { return s.error }
 
 // usage is a wrong command line.
 type usage struct{ error }
@@ -142,7 +147,8 @@ Exit codes: 0 done, 1 failed, 2 wrong use, 3 no server runs, can be reached, or 
 		return usage{fmt.Errorf("%w; %s --help shows what there is", err, cmd.CommandPath())}
 	})
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON")
-	root.AddCommand(c.serve(), c.mcp(), c.call(), c.tools(), c.openapi(), c.config(), c.version(), c.doctor(), c.setup())
+	root.AddCommand(c.serve(), c.mcp(), c.call(), c.tools(), c.openapi(), c.config(), c.version(), c.doctor(), c.setup(),
+		c.status(), c.backup(), c.restore())
 	for _, sub := range root.Commands() {
 		wrapArgs(sub)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"time"
@@ -57,6 +58,10 @@ func dial(path, modeOf string) (*conn, error) {
 }
 
 func dialWith(path string, options url.Values) (*conn, error) {
+	path, err := filepath.Abs(path) // an URI has no relative path
+	if err != nil {
+		return nil, err
+	}
 	q := options.Encode()
 	q = strings.ReplaceAll(q, "+", "%20") // SQLite does not know a plus for a space
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: q}
