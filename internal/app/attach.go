@@ -30,7 +30,7 @@ type Attachment struct {
 func Attach(ctx context.Context, o Options) (*Attachment, error) {
 	place, err := FindPlace(o)
 	if err != nil {
-		return nil, nil // serving finds that too, and can tell it better
+		return nil, nil //nolint:nilerr // serving finds that too, and can tell it better
 	}
 	c, err := socket.Dial(ctx, place.DataDir)
 	if errors.Is(err, socket.ErrNone) || errors.Is(err, socket.ErrUnsupported) {
@@ -131,7 +131,7 @@ func status(ctx context.Context, dir, version string) (socket.Reply, error) {
 	if err != nil {
 		return socket.Reply{}, err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }() // everything was said
 	r, err := c.Exchange(socket.Ask{Version: version, Want: socket.Status})
 	if err == nil && r.Server == nil {
 		err = fmt.Errorf("the server with the process id %d (ctxd %s) does not say how it is: %s", r.PID, r.Version, r.Refused)

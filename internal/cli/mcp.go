@@ -83,7 +83,7 @@ func (c *command) modest(dir string) error {
 	case filepath.Dir(abs) == abs:
 		what = "the root of the file system"
 	case err != nil:
-		return nil
+		return nil //nolint:nilerr // there is no home that it could be
 	default:
 		what = holding(abs, home, c.home())
 	}

@@ -85,11 +85,7 @@ func (v *flagValue) Type() string {
 // load reads file, environment and flags, in the order in which the later win. What base says, all of them win over.
 func (s *settings) load(base ...config.Layer) (*config.Config, error) {
 	layers := slices.Clone(base)
-	file := s.file
-	if file == "" {
-		file = s.c.Getenv(configEnv)
-	}
-	if file != "" {
+	if file := s.configFile(); file != "" {
 		values, err := readFile(file)
 		if err != nil {
 			return nil, err
@@ -196,6 +192,14 @@ func anchor(values map[string]any, dir string) {
 			fix(o, "root")
 		}
 	}
+}
+
+// configFile is the configuration file, "" for none.
+func (s *settings) configFile() string {
+	if s.file != "" {
+		return s.file
+	}
+	return s.c.Getenv(configEnv)
 }
 
 // options are what app needs for an engine.

@@ -186,7 +186,7 @@ func (r *Relay) answer(peer Peer) error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // the server has ended, which is no fault of the client
 		}
 		if !r.settle(line) {
 			continue

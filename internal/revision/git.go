@@ -57,7 +57,7 @@ func find(program string) (string, error) {
 	}
 	p, err := exec.LookPath(program)
 	if err != nil || !filepath.IsAbs(p) {
-		return "", missing("git is not installed where the server looks for programs; install it, or name it in the configuration").With(err)
+		return "", missing("git is not installed where the server looks for programs; install it, or put it into the search path").With(err)
 	}
 	return p, nil
 }
@@ -86,7 +86,7 @@ func (r *Repo) programFor() (string, error) {
 		return "", missing("git was there and is gone; install it again, and restart the server").With(err)
 	}
 	if inside(r.w.Root(), real) || inside(r.w.Root(), p) {
-		return "", missing("the git that the server finds lies in the workspace, and nothing in there is run; name another in the configuration")
+		return "", missing("the git that the server finds lies in the workspace, and nothing in there is run; put another first in the search path")
 	}
 	return p, nil
 }

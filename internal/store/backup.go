@@ -43,7 +43,7 @@ func Backup(ctx context.Context, dir, file string, tell Progress) (err error) {
 	if d.lock, err = filelock.Open(filepath.Join(dir, lockName)); err != nil {
 		return d.explain(err)
 	}
-	defer d.lock.Close()
+	defer func() { _ = d.lock.Close() }() // it was only shared
 	if !d.lock.Try(false) {
 		return d.explain(fault.New(catalog.StoreUnavailable, "another ctxd keeps it to itself: it migrates or restores it"))
 	}
@@ -51,7 +51,7 @@ func Backup(ctx context.Context, dir, file string, tell Progress) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(part.Name()) // it has another name by then, or is of no use
+	defer func() { _ = os.Remove(part.Name()) }() // it has another name by then, or is of no use
 	stop := watch(part.Name(), size, tell)
 	err = d.copyTo(ctx, part)
 	stop()
@@ -166,12 +166,12 @@ func Restore(ctx context.Context, dir, file string, now time.Time, tell Progress
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }() // whatever comes of it, the process ends soon
 	if !lock.Try(true) {
 		return "", ErrInUse
 	}
 	part := filepath.Join(dir, fileName+".restore")
-	defer os.Remove(part) // it has another name by then, or is of no use
+	defer func() { _ = os.Remove(part) }() // it has another name by then, or is of no use
 	if err := copyFile(ctx, file, part, tell); err != nil {
 		return "", err
 	}

@@ -44,7 +44,7 @@ func Inspect(ctx context.Context, dir string, fn func(*Reader) error) (facts Fac
 	if d.lock, err = filelock.Open(filepath.Join(dir, lockName)); err != nil {
 		return facts, d.explain(err)
 	}
-	defer d.lock.Close()
+	defer func() { _ = d.lock.Close() }() // it was only shared
 	facts.InUse = !d.lock.Try(true)
 	if !d.lock.Try(false) {
 		return facts, d.explain(fault.New(catalog.StoreUnavailable, "another ctxd keeps it to itself: it migrates or restores it"))
