@@ -59,6 +59,8 @@ export async function multiRead(): Promise<void> {
   await client.callTool({ name: "ctx_multi_read", arguments: { mode: "full" } });
   // @ts-expect-error missing arguments
   await client.callTool({ name: "ctx_multi_read" });
+  // @ts-expect-error missing arguments
+  await client.callTool({ name: "ctx_multi_read" });
   // @ts-expect-error null for a list
   await client.callTool({ name: "ctx_multi_read", arguments: { paths: null } });
   // @ts-expect-error a tool without actions
@@ -91,10 +93,9 @@ export async function search(): Promise<void> {
   await client.callTool({ name: "ctx_search", arguments: { pattern: "x", case: "any" } });
   // @ts-expect-error unknown argument
   await client.callTool({ name: "ctx_search", arguments: { pattern: "x", query: "x" } });
-  // @ts-expect-error missing argument
-  await client.callTool({ name: "ctx_search", arguments: { literal: true } });
-  // @ts-expect-error missing arguments
-  await client.callTool({ name: "ctx_search" });
+  await client.callTool({ name: "ctx_search", arguments: { queries: ["x", "y"] } });
+  // @ts-expect-error one pattern for several
+  await client.callTool({ name: "ctx_search", arguments: { queries: "x" } });
   // @ts-expect-error null for a list
   await client.callTool({ name: "ctx_search", arguments: { pattern: "x", include: null } });
   // @ts-expect-error null for a list
