@@ -30,7 +30,7 @@ verify: ## prove that what is generated is what is committed, and that the gates
 	$(GO) test -count=1 ./internal/repotest ./tools/...
 
 bench: ## measure, as ratios against a floor in the same run
-	$(GO) test -run '^$$' -bench . -benchtime 200x ./cmd/ctxd ./internal/app ./internal/eventlog ./internal/workspace
+	$(GO) test -run '^$$' -bench . -benchtime 200x ./cmd/ctxd ./internal/app ./internal/eventlog ./internal/revision ./internal/watch ./internal/workspace
 
 fuzz: ## fuzz every target for a while (FUZZTIME=30s)
 	scripts/fuzz $(or $(FUZZTIME),30s)

@@ -34,7 +34,7 @@ var rings = [][]string{
 	{
 		"internal/capability", "internal/code", "internal/config", "internal/eventlog", "internal/filelock", "internal/identity", "internal/limit",
 		"internal/memory", "internal/meter", "internal/revision", "internal/search", "internal/setup", "internal/socket", "internal/store",
-		"internal/token", "internal/workspace",
+		"internal/token", "internal/watch", "internal/workspace",
 	},
 	{"internal/action"},
 	{"internal/tool"},
@@ -84,6 +84,7 @@ var rules = []rule{
 	{[]string{"github.com/prometheus/..."}, []string{"internal/meter"}, "everybody else counts through meter"},
 	{[]string{"github.com/tiktoken-go/tokenizer"}, []string{"internal/token"}, "one function prices estimates and measures results"},
 	{[]string{"github.com/oapi-codegen/..."}, []string{"gen/rest", "gen/client"}, "it belongs to generated code"},
+	{[]string{"github.com/fsnotify/fsnotify"}, []string{"internal/watch"}, "what changes is found out in one place, which knows what the system does not tell"},
 	{[]string{"github.com/google/uuid"}, []string{"internal/app"}, "ids are made by a function that app hands out"},
 	{[]string{"golang.org/x/time/rate"}, []string{"internal/limit"}, "limits are counted in one place"},
 	{[]string{"golang.org/x/sync/errgroup"}, []string{"internal/workspace"}, "a scan of the workspace is the one thing that runs in parallel within a call"},

@@ -69,6 +69,11 @@ func mend(rel string, err error) error {
 	}
 }
 
+func reasonIs(err error, reason string) bool {
+	f := (*fault.Fault)(nil)
+	return errors.As(err, &f) && f.Reason() == reason
+}
+
 func outsideLink(rel string) error {
 	return fault.Tool(OutsideWorkspace,
 		"%s goes through a symlink that leads out of the workspace or is absolute; name what it stands for instead", quote(rel))

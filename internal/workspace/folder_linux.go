@@ -54,6 +54,29 @@ func (d folder) sub(name string) (folder, error) {
 	return folder{os.NewFile(uintptr(fd), name)}, nil
 }
 
+// identity tells the folder from others; zero where it cannot be told.
+func (d folder) identity() Identity {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(d.fd(), &st); err != nil {
+		return Identity{}
+	}
+	return identityOfStat(&st)
+}
+
+// above opens the folder that this one lies in, if that is the one of this identity: this one may have been moved, even out of
+// the root.
+func (d folder) above(is Identity) (folder, error) {
+	up, err := d.sub("..")
+	if err != nil {
+		return folder{}, err
+	}
+	if now := up.identity(); now.Ino != is.Ino || now.Dev != is.Dev || is.Ino == 0 {
+		up.close()
+		return folder{}, errSwapped
+	}
+	return up, nil
+}
+
 // stat looks at a name in the folder; a symlink is told as such.
 func (d folder) stat(name string) (node, error) {
 	fd, err := openat(d.fd(), name, oPath)

@@ -67,13 +67,18 @@ func (d folder) sub(name string) (folder, error) {
 	return sub, nil
 }
 
+// identity is not told here, and no folder is opened from one below: a root does not go up.
+func (d folder) identity() Identity { return Identity{} }
+
+func (d folder) above(Identity) (folder, error) { return folder{}, errSwapped }
+
 // stat looks at a name in the folder; a symlink is told as such.
 func (d folder) stat(name string) (node, error) {
 	fi, err := d.r.Lstat(name)
 	if err != nil {
 		return node{}, err
 	}
-	return node{fi.Mode(), identityOf(fi)}, nil
+	return node{fi.Mode(), IdentityOf(fi)}, nil
 }
 
 // open opens a file in the folder for reading and never waits for whoever is at the other end of it.

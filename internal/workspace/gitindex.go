@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 )
 
 const (
@@ -42,8 +43,9 @@ func (x *index) tracks(rel string, isDir bool) bool {
 }
 
 type cachedIndex struct {
-	id    Identity
-	index *index
+	id      Identity
+	settled bool // an equal identity proves an equal index
+	index   *index
 }
 
 // readIndex reads an index, or takes the parsed one if the file is the same. None at all tracks nothing.
@@ -57,10 +59,11 @@ func (w *Workspace) readIndex(path string) (*index, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock() // so that walks which start together parse it once
-	id := identityOf(fi)
-	if c, ok := w.indexes[path]; ok && c.id == id {
+	id := IdentityOf(fi)
+	if c, ok := w.indexes[path]; ok && c.settled && c.id == id {
 		return c.index, nil
 	}
+	settled := id.Settled(time.Now(), 0)
 	b, err := readSmall(path, maxIndex)
 	if err != nil {
 		return nil, err
@@ -72,7 +75,7 @@ func (w *Workspace) readIndex(path string) (*index, error) {
 	if len(w.indexes) >= maxIndexes {
 		clear(w.indexes)
 	}
-	w.indexes[path] = cachedIndex{id, x}
+	w.indexes[path] = cachedIndex{id, settled, x}
 	return x, nil
 }
 

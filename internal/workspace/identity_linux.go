@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-func identityOf(fi fs.FileInfo) Identity {
+// IdentityOf takes the identity from what a look at a file gave.
+func IdentityOf(fi fs.FileInfo) Identity {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return identityOfStat(st)
 	}

@@ -4,6 +4,7 @@ package workspace
 
 import "io/fs"
 
-func identityOf(fi fs.FileInfo) Identity {
+// IdentityOf takes the identity from what a look at a file gave.
+func IdentityOf(fi fs.FileInfo) Identity {
 	return Identity{Size: fi.Size(), MtimeNs: fi.ModTime().UnixNano()}
 }

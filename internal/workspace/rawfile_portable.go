@@ -20,7 +20,7 @@ func (f rawFile) stat() (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	return node{fi.Mode(), identityOf(fi)}, nil
+	return node{fi.Mode(), IdentityOf(fi)}, nil
 }
 
 // Read implements io.Reader.

@@ -142,7 +142,7 @@ func (w *Workspace) readOnce(ctx context.Context, rel string, limit int64) (*Fil
 		return nil, false, err
 	}
 	f := &File{Path: rel, Bytes: b, Identity: before, ReadAt: at}
-	return f, identityOf(after) == before && int64(len(b)) == before.Size, nil
+	return f, IdentityOf(after) == before && int64(len(b)) == before.Size, nil
 }
 
 // openFile opens a regular file. What a name is gets checked before, so that nothing else is ever opened, and after, since
@@ -171,7 +171,7 @@ func (w *Workspace) openFile(rel string) (*os.File, Identity, error) {
 		_ = h.Close()
 		return nil, Identity{}, err
 	}
-	return h, identityOf(fi), nil
+	return h, IdentityOf(fi), nil
 }
 
 func onlyFile(rel string, mode fs.FileMode) error {

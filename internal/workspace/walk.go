@@ -88,11 +88,13 @@ type walker struct {
 type level struct {
 	folder
 	open     bool
-	shown    string // its path as the caller sees it
-	real     string // and without symlinks
-	scope    *scope // of the folder above until its own is known
-	excluded bool   // by patterns; it is walked for the sake of what is tracked in it
-	depth    int    // below the start
+	up       *level   // the one above, which may have been closed meanwhile
+	id       Identity // since it was closed
+	shown    string   // its path as the caller sees it
+	real     string   // and without symlinks
+	scope    *scope   // of the folder above until its own is known
+	excluded bool     // by patterns; it is walked for the sake of what is tracked in it
+	depth    int      // below the start
 }
 
 // maxHeld is how many levels keep their folder open while one below is walked. Deeper ones open it again afterwards: a tree of
@@ -119,7 +121,7 @@ func (k *walker) begin(p place, rel string) error {
 
 // walk visits what a folder holds and closes it.
 func (k *walker) walk(l *level) error {
-	defer l.shut()
+	defer l.leave()
 	list, err := k.list(l)
 	if err != nil {
 		return err
@@ -147,6 +149,25 @@ func (l *level) shut() {
 		l.open = false
 		l.close()
 	}
+}
+
+// rest closes a folder for the while in which one below is walked.
+func (l *level) rest() {
+	if l.open {
+		l.id = l.identity()
+		l.shut()
+	}
+}
+
+// leave closes a folder for good. If the one above rests it is opened from here: by its path that would cost a step for each
+// level, and so the square of them for a deep tree.
+func (l *level) leave() {
+	if up := l.up; up != nil && !up.open && l.open {
+		if f, err := l.above(up.id); err == nil {
+			up.folder, up.open = f, true
+		}
+	}
+	l.shut()
 }
 
 // handle is the open folder.

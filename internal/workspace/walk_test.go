@@ -269,3 +269,34 @@ func TestConcurrentUse(t *testing.T) {
 		<-done
 	}
 }
+
+// A folder that is moved out of the root while the walk is far below it leads nowhere else: the way back is checked.
+func TestWalkMovedAway(t *testing.T) {
+	t.Parallel()
+	const levels, moved = maxHeld + 30, maxHeld + 10
+	w, out := tree(t), t.TempDir()
+	for i := range levels {
+		write(t, filepath.Join(w.Root(), strings.Repeat("d/", i), "e"), "in")
+	}
+	write(t, filepath.Join(out, "e"), foreignEntry)
+	var got int
+	_, err := w.Walk(t.Context(), ".", WalkOptions{Stat: true}, func(e Entry) error {
+		if e.Type != TypeFile {
+			return nil
+		}
+		if got++; got == 1 { // the deepest one
+			if err := os.Rename(filepath.Join(w.Root(), strings.Repeat("d/", moved)), filepath.Join(out, "d")); err != nil {
+				t.Error(err)
+			}
+		}
+		if e.Size != int64(len("in")) {
+			t.Errorf("%d levels up: %+v", got, e)
+		}
+		return nil
+	})
+	if got < moved || err != nil {
+		t.Errorf("%d files, %v", got, err)
+	}
+}
+
+const foreignEntry = "not in the root"

@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"strings"
 	"syscall"
-
-	"github.com/ctxd/ctxd/internal/fault"
 )
 
 // met is a name that a walk met in a folder.
@@ -81,7 +79,7 @@ func (k *walker) folder(l *level, m met) error {
 		k.skips[SkipDepth]++
 		return nil
 	}
-	sub := &level{shown: m.shown, real: m.real, scope: l.scope, excluded: m.excluded, depth: l.depth + 1}
+	sub := &level{up: l, shown: m.shown, real: m.real, scope: l.scope, excluded: m.excluded, depth: l.depth + 1}
 	h, err := k.handle(l)
 	if err == nil {
 		sub.folder, err = h.sub(m.name)
@@ -91,7 +89,7 @@ func (k *walker) folder(l *level, m met) error {
 	}
 	sub.open = true
 	if sub.depth >= maxHeld {
-		l.shut()
+		l.rest()
 	}
 	return k.walk(sub)
 }
@@ -102,7 +100,7 @@ func (k *walker) link(l *level, m met) error {
 	if err == nil {
 		defer p.close()
 	}
-	if f := (*fault.Fault)(nil); errors.As(err, &f) && f.Reason() == Refused {
+	if reasonIs(err, Refused) {
 		k.skips[SkipRefused]++
 		return nil
 	}

@@ -5,8 +5,9 @@
 // leads out of the root or to a refused file. Ignore rules are git's, read from the same files, without running git; a folder
 // that is no repository has its .gitignore files honoured all the same.
 //
-// It does not write, does not watch, does not parse content and keeps nothing on disk. It reads no environment and no flags:
-// app and cli hand in what git would take from there. Every engine package may import it; it imports only fault.
+// It does not write, does not watch (package watch does), does not parse content and keeps nothing on disk. It reads no
+// environment and no flags: app and cli hand in what git would take from there. Every engine package may import it; it imports
+// only fault.
 package workspace
 
 import (
