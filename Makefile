@@ -8,8 +8,8 @@ PORT ?= 8080
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-run: ## serve this repository, and print how to try it
-	$(GO) run ./cmd/ctxd serve --port $(PORT)
+run: build ## serve this repository, and print how to try it
+	bin/ctxd serve --port $(PORT)
 
 build: ## build bin/ctxd
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ctxd ./cmd/ctxd

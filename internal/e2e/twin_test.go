@@ -142,3 +142,25 @@ func apart(a, b string) (string, string) {
 	from := max(0, i-80)
 	return a[from:min(len(a), i+200)], b[from:min(len(b), i+200)]
 }
+
+// Cases 7, 11 and 12: a line of 10 MB, at every door of the real program: the race detector would count its tokens for minutes.
+func TestTwinsLongLine(t *testing.T) {
+	t.Parallel()
+	const p = "日本 &/a 'line'.txt"
+	w := newTwins(map[string]thing{p: {content: strings.Repeat("long words é ", 400_000) + "needle" + strings.Repeat(" and more of them", 300_000)}})
+	w.build(t, rootNFD)
+	doors, _ := programDoors(t, w.settings())
+	for _, d := range doors {
+		t.Run(d.Name(), func(t *testing.T) {
+			t.Parallel()
+			for _, f := range []form{
+				{"ctx_read", `{"path":%s}`}, {"ctx_read", `{"path":%s,"mode":"lines:1","max_tokens":500}`}, {"ctx_read", `{"path":%s,"mode":"reference"}`},
+				{"ctx_read", `{"path":%s,"mode":"lines:2"}`}, {"ctx_multi_read", `{"paths":[%s,%[2]s],"max_tokens":2000}`}, {"ctx_smart_read", `{"path":%s,"max_tokens":1000}`},
+				{"ctx_tree", `{}`}, {"ctx_search", `{"pattern":"needle"}`}, {"ctx_search", `{"pattern":"NEEDLE and (more|less)","case":"insensitive","path":%s,"context":3}`},
+				{"ctx_search", `{"queries":["needle$","é needle","them$"]}`},
+			} {
+				w.compare(t, d, f, p)
+			}
+		})
+	}
+}
