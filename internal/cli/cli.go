@@ -18,6 +18,7 @@ import (
 	"github.com/ctxd/ctxd/gen/catalog"
 	"github.com/ctxd/ctxd/internal/app"
 	"github.com/ctxd/ctxd/internal/fault"
+	"github.com/ctxd/ctxd/internal/secret"
 )
 
 // Exit codes.
@@ -171,7 +172,15 @@ func wrapArgs(cmd *cobra.Command) {
 
 // logger writes to stderr: text for people, JSON with --json.
 func (c *command) logger() *slog.Logger {
-	opts := &slog.HandlerOptions{Level: slog.LevelWarn}
+	opts := &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch v := a.Value.Resolve().Any().(type) { // T9: logs are read by others than callers
+		case string:
+			a.Value = slog.StringValue(secret.Mask(v))
+		case error:
+			a.Value = slog.StringValue(secret.Mask(v.Error()))
+		}
+		return a
+	}}
 	if c.json {
 		return slog.New(slog.NewJSONHandler(c.Stderr, opts))
 	}

@@ -12,7 +12,8 @@ import (
 
 // Append adds an event to the transaction of tx and gives it with its id and version. The row itself is written with those of
 // the other jobs right before their common commit: queries of tx do not see it. When the job fails, neither id nor version is
-// used up.
+// used up. Secrets in what the event tells are masked before it is stored (tools.md T9): neither the file nor the search ever
+// holds them.
 //
 // Fails with invalid_request when workspace or channel are no ids (so that no event without them is stored, E7) or the kind is
 // unknown, with internal when the arguments are no JSON, and with the errors of the store.
@@ -27,7 +28,8 @@ func (l *Log) Append(tx *store.Tx, d Draft) (Event, error) {
 	if d.Parent != nil && *d.Parent < 1 {
 		return Event{}, fault.New(catalog.InvalidRequest, "%d is no id of an event", *d.Parent)
 	}
-	payload, err := d.Payload.encode()
+	d.Actor = masked(d.Actor)
+	payload, err := d.Payload.masked().encode()
 	if err != nil {
 		return Event{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxd/ctxd/gen/catalog"
 	"github.com/ctxd/ctxd/internal/fault"
+	"github.com/ctxd/ctxd/internal/secret"
 )
 
 // MaxArguments is how many bytes of arguments an event keeps; of longer ones it keeps the hash (E4).
@@ -32,6 +33,24 @@ type Payload struct {
 	ArgumentsHash string          // SHA-256 in hex; filled in for arguments over MaxArguments
 	ContentHash   string          // SHA-256 in hex of the text that was sent
 	Tokens        *int            // of the text that was sent
+}
+
+// masked has a marker in the place of every secret.
+func (p Payload) masked() Payload {
+	p.Action, p.Reasoning = masked(p.Action), masked(p.Reasoning)
+	p.Path, p.Category, p.Key = secret.Mask(p.Path), secret.Mask(p.Category), secret.Mask(p.Key)
+	if len(p.Arguments) > 0 && len(p.Arguments) <= MaxArguments {
+		p.Arguments = secret.MaskJSON(p.Arguments)
+	}
+	return p
+}
+
+func masked(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	out := secret.Mask(*text)
+	return &out
 }
 
 // encode writes the members in the order of schemas/event.schema.json.

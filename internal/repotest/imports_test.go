@@ -33,7 +33,7 @@ var rings = [][]string{
 	{"api", "schemas", "gen/catalog", "gen/schema", "gen/tool", "gen/rest", "gen/client", "internal/answer", "internal/fault", "internal/jsondoc", "internal/contract"},
 	{
 		"internal/capability", "internal/code", "internal/config", "internal/eventlog", "internal/filelock", "internal/identity", "internal/limit",
-		"internal/memory", "internal/meter", "internal/revision", "internal/search", "internal/setup", "internal/socket", "internal/store",
+		"internal/memory", "internal/meter", "internal/revision", "internal/search", "internal/secret", "internal/setup", "internal/socket", "internal/store",
 		"internal/token", "internal/watch", "internal/workspace",
 	},
 	{"internal/action"},
